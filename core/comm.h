@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A communicator's device side: peers, connections, plan and execution. Made on first use, by all ranks together.
+ * Knows no MPI and no CUDA: it meets the device, the transports and the host executor as tables.
+ */
+#ifndef GF_CORE_COMM_H
+#define GF_CORE_COMM_H
+
+#include "base/log.h"
+#include "base/types.h"
+#include "core/bootstrap.h"
+#include "core/config.h"
+#include "core/plan.h"
+#include "device/device.h"
+
+struct gf_transport;               /* core/connector.h */
+struct gf_host_executor;           /* core/host_executor.h */
+typedef struct gf_comm gf_comm;
+
+struct gf_comm_setup {
+    const struct gf_config *config;             /* copied */
+    const struct gf_log *log;                   /* lives as long as the communicator; may be null */
+    const char *name;                           /* for messages; copied */
+    struct gf_bootstrap bootstrap;              /* copied; ctx lives as long as the communicator */
+    gf_device *device;                          /* lives as long as the communicator */
+    const struct gf_transport *const *transports;      /* null-terminated, best first */
+    const struct gf_host_executor *host_executor;
+};
+
+/* Collective. All ranks return the same success or failure; *why tells this rank's or the failing rank's reason.
+ * GF_ERR_UNSUPPORTED: these ranks have no path of ours (several nodes, different settings, no shared memory): stage. */
+gf_status gf_comm_create(const struct gf_comm_setup *setup, gf_comm **comm, struct gf_reason *why);
+
+/* Not collective: each rank may destroy at its own time once its calls have returned. Waits for its own kernels. */
+void gf_comm_destroy(gf_comm *comm);
+
+/* One blocking allreduce. Collective; all ranks have entered or will. send may equal recv. Buffers are device memory
+ * of the communicator's device (any offset into an allocation). count ≥ 0; send and recv may be null when it is 0.
+ * Errors: GF_ERR_INVALID for a type/operation pair that is not allowed; GF_ERR_UNSUPPORTED (before anything moved, on all ranks
+ * alike) where the caller must stage; GF_ERR_PEER when a peer died, GF_ERR_TIMEOUT, GF_ERR_ABORTED: the communicator is then dead. */
+gf_status gf_comm_allreduce(gf_comm *comm, const void *send, void *recv, size_t count,
+                            enum gf_type type, enum gf_op op, struct gf_reason *why);
+
+/* Would gf_comm_allreduce run natively? A pure function of values that are equal on all ranks. */
+bool gf_comm_can_allreduce(const gf_comm *comm, size_t count, enum gf_type type, enum gf_op op);
+
+/* The plan of the last call, for reports and tests; valid until the next call. */
+const struct gf_plan *gf_comm_last_plan(const gf_comm *comm);
+
+/* Makes every spin of this communicator leave, here and at the peers that can be reached. Any thread, any number of times. */
+void gf_comm_abort(gf_comm *comm, const char *reason);
+
+#endif

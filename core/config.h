@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Settings of a communicator. The owner fills them (from MCA variables) before gf_comm_create and does not change them
+ * afterwards. Everything here that affects the choice of a path must be equal on all ranks: gf_comm_create checks it.
+ */
+#ifndef GF_CORE_CONFIG_H
+#define GF_CORE_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum gf_force_transport { GF_TRANSPORT_AUTO, GF_TRANSPORT_P2P, GF_TRANSPORT_SHM };
+enum gf_force_algorithm { GF_ALGORITHM_AUTO, GF_ALGORITHM_ONE_SHOT, GF_ALGORITHM_RING, GF_ALGORITHM_HOST };
+enum gf_force_protocol { GF_PROTOCOL_AUTO, GF_PROTOCOL_LL, GF_PROTOCOL_SIMPLE };
+
+struct gf_config {
+    enum gf_force_transport transport;
+    enum gf_force_algorithm algorithm;
+    enum gf_force_protocol protocol;
+    size_t one_shot_bytes;         /* largest message for one-shot LL when the choice is automatic */
+    size_t ll_slot_bytes;          /* data bytes of one LL slot: longer one-shot messages go in pieces */
+    size_t simple_slot_bytes;      /* bytes of one slot of a Simple FIFO */
+    int channels;                  /* most blocks a call may use, 0 = by the device's share */
+    uint64_t deadline_ms;          /* a kernel's spin without progress, 0 = none */
+    bool strict;                   /* a fall-back to a slower path is an error */
+    const char *fault;             /* fault injection for tests: "name:n,…" makes the n-th such step fail; null in production */
+};
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What will be done for one call, and why that. Deciding (core/tuner.c) is a pure function of values that all ranks share.
+ */
+#ifndef GF_CORE_PLAN_H
+#define GF_CORE_PLAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/types.h"
+#include "core/config.h"
+
+enum gf_algorithm {
+    GF_PLAN_NONE,            /* nothing to move: count 0 */
+    GF_PLAN_LOCAL,           /* one rank: a device copy */
+    GF_PLAN_ONE_SHOT,        /* kernels, LL lines straight to every peer */
+    GF_PLAN_RING,            /* kernels, Simple FIFOs round a ring */
+    GF_PLAN_HOST,            /* host-sequenced: nothing waits on the device */
+    GF_PLAN_STAGE            /* not ours: the caller stages through the saved component */
+};
+
+struct gf_plan {
+    enum gf_algorithm algorithm;
+    int blocks;              /* of the launch; 0 for what launches nothing */
+    uint32_t pieces;         /* one-shot: launches' pieces */
+    char reason[160];        /* one sentence: which path and why that */
+};
+
+/* What the decision depends on; equal on all ranks. */
+struct gf_plan_input {
+    size_t count;
+    enum gf_type type;
+    enum gf_op op;
+    int ranks;
+    int blocks;                    /* blocks a rank may keep resident: the device's share by rule 9 */
+    bool kernels_may_wait;         /* rule 9: kernels of all these ranks can run at once */
+    bool device_has_type;          /* the device's arithmetic knows the type */
+};
+
+void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_input *input, struct gf_plan *plan);
+
+const char *gf_algorithm_name(enum gf_algorithm algorithm);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Plain structs that host code fills and kernels read, equal for gcc and nvcc (sizes are asserted below). All pointers are
+ * kernel addresses (device/device.h). Nothing here has behaviour.
+ */
+#ifndef GF_KERNELS_WORK_H
+#define GF_KERNELS_WORK_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define GF_STATIC_ASSERT(condition, text) static_assert(condition, text)
+#else
+#define GF_STATIC_ASSERT(condition, text) _Static_assert(condition, text)
+#endif
+
+enum {
+    GF_BLOCK_THREADS = 512,      /* threads of a block on a GPU */
+    GF_LINE = 128,               /* words that different agents write never share a line of this size */
+    GF_FIFO_DEPTH = 8,           /* slots of a FIFO; a power of two */
+    GF_LL_LINE = 16,             /* bytes of a LL line: {data, flag, data, flag}, four bytes each */
+    GF_MAX_CHANNELS = 64
+};
+
+enum gf_kernel {
+    GF_KERNEL_ALLREDUCE_ONE_SHOT,   /* struct gf_one_shot_work */
+    GF_KERNEL_ALLREDUCE_RING,       /* struct gf_ring_work */
+    GF_KERNEL_REDUCE_LOCAL,         /* struct gf_local_work */
+    GF_KERNEL_COPY_LIST,            /* struct gf_copy_work */
+    GF_KERNEL_COUNT
+};
+
+/* One direction between two ranks on one channel, as the kernel at one end sees it. A FIFO of GF_FIFO_DEPTH slots; slot of a
+ * step is step % GF_FIFO_DEPTH; head and tail count steps and only grow.
+ *   the sender may fill slot `step` once step < head + GF_FIFO_DEPTH, then publishes tail = step + 1;
+ *   the receiver may read slot `step` once step < tail, then publishes head = step + 1.
+ * size[slot] is the slot's number of bytes: written before tail by the sender.
+ * Owner: core/connector.c allocates and fills it before the first launch; afterwards only the kernel at this end writes `step`,
+ * at its end, so that the next launch goes on where it stopped. One kernel at a time uses a connection. */
+struct gf_conn {
+    uint64_t *head;              /* receiver writes, sender polls: lives near the sender */
+    uint64_t *tail;              /* sender writes, receiver polls: lives near the receiver */
+    uint32_t *size;              /* [GF_FIFO_DEPTH], beside tail */
+    char *slots;                 /* GF_FIFO_DEPTH * slot_bytes */
+    uint64_t slot_bytes;         /* a multiple of GF_LINE */
+    uint64_t step;               /* next step of this end */
+    uint64_t reserved[2];
+};
+GF_STATIC_ASSERT(sizeof(struct gf_conn) == 64, "host and device agree on gf_conn");
+
+/* What every communicating kernel gets: identity, the way out, and how the host learns the end. */
+struct gf_task {
+    uint32_t rank, ranks;        /* within the communicator */
+    uint32_t *abort;             /* pinned; nonzero: leave at once. Polled by every spin. */
+    uint64_t deadline_ns;        /* longest time of one spin without progress, 0 = none */
+    uint32_t *blocks_done;       /* device memory; blocks of this launch that have finished; the last one resets it to 0 */
+    uint64_t *done;              /* pinned; the last block to finish stores `ticket` here, after all data is visible to host and device */
+    uint32_t *error;             /* pinned; enum gf_kernel_error, stored before done by a block that gave up */
+    uint64_t ticket;             /* never 0; grows by one a launch */
+};
+GF_STATIC_ASSERT(sizeof(struct gf_task) == 56, "host and device agree on gf_task");
+
+enum gf_kernel_error {
+    GF_KERNEL_OK = 0,
+    GF_KERNEL_ABORTED = 1,       /* saw the abort word */
+    GF_KERNEL_TIMEOUT = 2        /* a spin passed its deadline */
+};
+
+/* The data of a reduction. count is in elements; send may equal recv. Any alignment of the element type. */
+struct gf_reduction {
+    const void *send;
+    void *recv;
+    uint64_t count;
+    uint32_t type;               /* enum gf_type */
+    uint32_t op;                 /* enum gf_op */
+};
+
+/* One-shot allreduce: every rank stores its data as LL lines into a slot at each peer, then reduces all slots in rank order.
+ * Two slots a peer alternate; the flag of a line is the epoch, so no head is needed: a rank that has received epoch e + 1 from
+ * a peer knows that the peer has read epoch e.
+ * A message longer than a slot goes in pieces, each with the next epoch. */
+struct gf_one_shot_work {
+    struct gf_task task;
+    struct gf_reduction data;
+    char **to;                   /* [ranks], device memory: where my lines go at peer q: its two slots for me; [rank] unused */
+    char **from;                 /* [ranks], device memory: my own two slots for lines of peer q */
+    uint64_t slot_bytes;         /* bytes of one slot, LL lines included: holds slot_bytes / 2 bytes of data */
+    uint32_t epoch;              /* of the first piece; the host advances it by the number of pieces; never 0, see GF_LL_EPOCH_LAST */
+    uint32_t pieces;
+};
+
+/* The host sweeps (zeroes) all slots, with all ranks agreed, before an epoch would pass this one, and starts again at 1.
+ * A build with GF_LL_FLAG_BITS=8 wraps early, to test the sweep. */
+#ifndef GF_LL_FLAG_BITS
+#define GF_LL_FLAG_BITS 32
+#endif
+#define GF_LL_EPOCH_LAST ((uint32_t)((1ull << GF_LL_FLAG_BITS) - 1))
+
+/* Ring allreduce over Simple FIFOs: reduce-scatter, then allgather. One block a channel; block c owns send[c] to rank + 1, recv[c]
+ * from rank - 1 and the c-th part of the data. */
+struct gf_ring_work {
+    struct gf_task task;
+    struct gf_reduction data;
+    struct gf_conn *send;        /* [channels] device memory */
+    struct gf_conn *recv;        /* [channels] device memory */
+    uint32_t channels;           /* = blocks of the launch */
+    uint32_t reserved;
+};
+
+/* recv[i] = inputs[0][i] op inputs[1][i] op ... in this order: waits for nobody. recv may equal one of the inputs. */
+enum { GF_LOCAL_INPUTS = 16 };
+struct gf_local_work {
+    struct gf_task task;
+    const void *inputs[GF_LOCAL_INPUTS];
+    void *recv;
+    uint64_t count;
+    uint32_t type, op;
+    uint32_t input_count;        /* 1 .. GF_LOCAL_INPUTS */
+    uint32_t reserved;
+};
+
+/* Copies `count` pieces in one launch: waits for nobody. Pieces must not overlap. */
+struct gf_piece {
+    void *to;
+    const void *from;
+    uint64_t bytes;
+};
+struct gf_copy_work {
+    struct gf_task task;
+    const struct gf_piece *pieces;   /* kernel address, usually pinned */
+    uint64_t count;
+};
+
+#endif
