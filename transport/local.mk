@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+libgfcore_la_SOURCES += transport/transport.h
