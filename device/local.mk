@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-3-Clause
-libgpufifo_la_SOURCES += device/device.h
 pkginclude_HEADERS += include/gpufifo/device.h
+libgpufifo_la_SOURCES += device/device.h device/drivers.h device/driver.c
