@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the host threads that play one block of the emulated device share: a barrier, and in weak mode the stores that no
+ * other agent has seen yet.
+ *
+ * Weak mode. A store that another agent may see waits in the buffer of its thread and takes effect later, in random order;
+ * a barrier moves it to the block's pool; a release first completes the thread's own buffer and the pool, which is
+ * what a release after a barrier promises on a GPU. A thread that spins completes waiting stores one by one. Nothing else
+ * orders them: a missing release, or a flag stored apart from its data, shows as wrong data.
+ */
+#ifndef GF_KERNELS_EMULATED_BLOCK_H
+#define GF_KERNELS_EMULATED_BLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gf_block;
+
+/* threads ≥ 1. weak: stores are delayed as above, in an order that depends on seed (and on thread timing where threads > 1).
+ * Null without memory. Destroy it when no thread runs in it any more. */
+struct gf_block *gf_block_create(uint32_t threads, bool weak, uint64_t seed);
+void gf_block_destroy(struct gf_block *shared);
+
+/* How many threads it was made for. */
+uint32_t gf_block_threads(const struct gf_block *shared);
+
+/* Waits for all threads of the block. `thread` is the caller's number. */
+void gf_block_barrier(struct gf_block *shared, uint32_t thread);
+bool gf_block_any(struct gf_block *shared, uint32_t thread, bool mine);
+
+/* A store of 1 to 16 bytes that another agent may see; word: of 8 bytes at an aligned address, arrives whole. */
+void gf_block_store(struct gf_block *shared, uint32_t thread, void *to, const void *value, uint32_t bytes);
+void gf_block_store_word(struct gf_block *shared, uint32_t thread, uint64_t *to, uint64_t value);
+
+/* Before a release: completes what this thread stored and what it has seen at barriers. */
+void gf_block_complete(struct gf_block *shared, uint32_t thread);
+
+/* In a spin: lets other host threads run, and completes one of the waiting stores. */
+void gf_block_pause(struct gf_block *shared, uint32_t thread);
+
+#endif

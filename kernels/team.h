@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The threads that run a kernel, as both builds see them. A kernel is written as code of one thread of a block:
+ * it takes every threads-th piece of the block's work, and meets its block at barriers.
+ *
+ * On a GPU a team is built from threadIdx and blockIdx. On the emulated device the threads of a block are host threads
+ * (kernels/emulated_block.h), and `shared` is what they have in common.
+ */
+#ifndef GF_KERNELS_TEAM_H
+#define GF_KERNELS_TEAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernels/work.h"
+
+#ifdef __CUDACC__
+#define GF_INLINE static __device__ __forceinline__
+#define GF_NOINLINE static __device__ __noinline__
+#define GF_UNROLL _Pragma("unroll")
+#else
+#define GF_INLINE static inline __attribute__((always_inline, unused))
+#define GF_NOINLINE static __attribute__((noinline, unused))
+#define GF_UNROLL
+#include "kernels/emulated_block.h"
+#endif
+
+/* The identity of one thread. Lives on its stack while the kernel runs. */
+struct gf_team {
+    uint32_t block, blocks;
+    uint32_t thread, threads;    /* within the block */
+#ifndef __CUDACC__
+    struct gf_block *shared;
+#endif
+};
+
+#ifdef __CUDACC__
+
+GF_INLINE struct gf_team gf_team_self(void)
+{
+    struct gf_team team = {blockIdx.x, gridDim.x, threadIdx.x, blockDim.x};
+    return team;
+}
+
+/* All threads of the block meet; what each did before is seen by all after. */
+GF_INLINE void gf_team_barrier(const struct gf_team *team)
+{
+    (void)team;
+    __syncthreads();
+}
+
+/* The same, and tells every thread whether any of them came with `mine` true. */
+GF_INLINE bool gf_team_any(const struct gf_team *team, bool mine)
+{
+    (void)team;
+    return __syncthreads_or(mine) != 0;
+}
+
+#else
+
+GF_INLINE void gf_team_barrier(const struct gf_team *team)
+{
+    gf_block_barrier(team->shared, team->thread);
+}
+
+GF_INLINE bool gf_team_any(const struct gf_team *team, bool mine)
+{
+    return gf_block_any(team->shared, team->thread, mine);
+}
+
+#endif
+
+#endif
