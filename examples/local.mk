@@ -1,2 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-
+#
+# jacobi is the main job of demo.sh; the Python program is the second client. Both run uninstalled.
+noinst_PROGRAMS += examples/jacobi
+examples_jacobi_SOURCES = examples/jacobi.c examples/jacobi_kernels.h examples/paths.c examples/paths.h
+examples_jacobi_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
+examples_jacobi_LDADD = libgpufifo.la $(MPI_LIBS) -lm
+EXTRA_DIST += examples/jacobi_cuda.cu examples/mpi4py_allreduce.py
