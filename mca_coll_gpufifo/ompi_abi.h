@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which Open MPI this is built for. This is the only file that knows: everything else uses the names below.
+ *
+ *   Open MPI   component struct   module struct   counts     installing the collectives
+ *   4.1        2_0_0              2_3_0           int        the base copies the module's slots once enable has returned
+ *   5.0        2_4_0              2_4_0           int        the same
+ *   6.0        3_0_0              3_0_0           size_t     the module writes itself into the communicator's table in enable
+ *
+ * A component built for one of them is refused by the others: the loader misses the library's version, and the coll
+ * framework compares the version of the component struct.
+ */
+#ifndef GF_MCA_OMPI_ABI_H
+#define GF_MCA_OMPI_ABI_H
+
+#include "ompi_config.h"
+
+#include <mpi.h>
+
+#include "ompi/communicator/communicator.h"
+#include "ompi/datatype/ompi_datatype.h"
+#include "ompi/mca/coll/base/base.h"
+#include "ompi/mca/coll/coll.h"
+#include "ompi/op/op.h"
+#include "ompi/proc/proc.h"
+#include "ompi/request/request.h"
+#include "ompi/version.h"
+
+#if OMPI_MAJOR_VERSION == 4 && OMPI_MINOR_VERSION == 1
+#define GF_OMPI_COLL_VERSION MCA_COLL_BASE_VERSION_2_0_0
+#elif OMPI_MAJOR_VERSION == 5
+#define GF_OMPI_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
+#elif OMPI_MAJOR_VERSION == 6
+#define GF_OMPI_COLL_VERSION MCA_COLL_BASE_VERSION_3_0_0
+#define GF_OMPI_LARGE_COUNTS 1        /* counts are size_t; vectors of counts and displacements are opaque */
+#define GF_OMPI_INSTALLS_ITSELF 1     /* enable writes the communicator's table */
+#else
+#error "gpufifo knows the collective interface of Open MPI 4.1, 5.0 and 6.0; install one of them (Debian: libopenmpi-dev)."
+#endif
+
+#ifdef GF_OMPI_LARGE_COUNTS
+
+#include "ompi/util/count_disp_array.h"
+
+typedef size_t gf_mpi_count;
+typedef ompi_count_array_t gf_mpi_counts;        /* one count a rank */
+typedef ompi_disp_array_t gf_mpi_displs;         /* one displacement a rank, in elements (alltoallw: in bytes) */
+typedef ompi_disp_array_t gf_mpi_byte_displs;    /* neighbor_alltoallw: in bytes */
+
+static inline size_t gf_mpi_count_at(gf_mpi_counts counts, int rank) { return ompi_count_array_get(counts, (size_t)rank); }
+static inline ptrdiff_t gf_mpi_displ_at(gf_mpi_displs displs, int rank) { return ompi_disp_array_get(displs, (size_t)rank); }
+static inline ptrdiff_t gf_mpi_byte_displ_at(gf_mpi_byte_displs displs, int rank)
+{
+    return ompi_disp_array_get(displs, (size_t)rank);
+}
+/* The caller owns what the pointer points to. */
+static inline gf_mpi_counts gf_mpi_counts_of(const size_t *counts) { return ompi_count_array_create_c(counts); }
+static inline gf_mpi_displs gf_mpi_displs_of(const ptrdiff_t *displs) { return ompi_disp_array_create_c(displs); }
+static inline bool gf_mpi_counts_missing(gf_mpi_counts counts) { return NULL == ompi_count_array_ptr(counts); }
+
+#else
+
+typedef int gf_mpi_count;
+typedef const int *gf_mpi_counts;
+typedef const int *gf_mpi_displs;
+typedef const MPI_Aint *gf_mpi_byte_displs;
+
+static inline size_t gf_mpi_count_at(gf_mpi_counts counts, int rank) { return (size_t)counts[rank]; }
+static inline ptrdiff_t gf_mpi_displ_at(gf_mpi_displs displs, int rank) { return displs[rank]; }
+static inline ptrdiff_t gf_mpi_byte_displ_at(gf_mpi_byte_displs displs, int rank) { return displs[rank]; }
+/* Root-only arguments are null on the other ranks. */
+static inline bool gf_mpi_counts_missing(gf_mpi_counts counts) { return NULL == counts; }
+
+#endif
+
+/* A communicator's number as messages carry it: equal on all its ranks, unused by any other communicator that one of its ranks
+ * has at the same time. It may come back once the communicator is freed. */
+struct gf_mpi_comm_id {
+    uint64_t words[2];
+};
+
+static inline struct gf_mpi_comm_id gf_mpi_comm_id_of(const ompi_communicator_t *comm)
+{
+    struct gf_mpi_comm_id id = {{0, 0}};
+#if OMPI_MAJOR_VERSION == 4
+    id.words[0] = comm->c_contextid;
+#else
+    id.words[0] = comm->c_contextid.cid_base;
+    id.words[1] = comm->c_contextid.cid_sub.u64;
+#endif
+    return id;
+}
+
+/* Is this process of the job that MPI_COMM_WORLD spans, and its rank there; -1: it came by MPI_Comm_spawn or connect. */
+static inline int gf_mpi_world_rank(const ompi_proc_t *proc)
+{
+    if (proc->super.proc_name.jobid != ompi_proc_local_proc->super.proc_name.jobid) {
+        return -1;
+    }
+    return (int)proc->super.proc_name.vpid;
+}
+
+static inline bool gf_mpi_same_node(const ompi_proc_t *proc) { return OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags); }
+
+/* May several threads be in MPI at once? */
+static inline bool gf_mpi_threads(void) { return ompi_mpi_thread_multiple; }
+
+#endif
