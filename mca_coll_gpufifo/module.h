@@ -11,6 +11,7 @@
 #include "device/device.h"
 
 struct gf_agree;                       /* agree.h */
+struct gf_staging;                     /* stage_pool.h */
 
 /* Written while the component opens, read-only afterwards, but for what says otherwise. */
 typedef struct mca_coll_gpufifo_component_t {
@@ -20,6 +21,8 @@ typedef struct mca_coll_gpufifo_component_t {
     struct gf_config config;
     struct gf_log log;
     gf_driver *driver;                 /* null: no device here, the component declines every communicator */
+    struct gf_staging *staging;        /* bounce memory, streams and requests of staged calls; has its own locks. Made by
+                                          gf_staging_create when the driver is found, destroyed before the devices close */
 } mca_coll_gpufifo_component_t;
 
 extern mca_coll_gpufifo_component_t mca_coll_gpufifo_component;
