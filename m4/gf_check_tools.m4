@@ -1,0 +1,34 @@
+dnl SPDX-License-Identifier: BSD-3-Clause
+dnl
+dnl GF_CHECK_TOOLS: what `make check` uses. A test whose tool is missing is not dropped: it reports itself as skipped, and why.
+AC_DEFUN([GF_CHECK_TOOLS], [
+    PKG_CHECK_MODULES([CMOCKA], [cmocka], [have_cmocka=yes; gf_cmocka_note=on],
+        [have_cmocka=no; gf_cmocka_note="off: cmocka is missing, so make check has no unit tests (Debian and Ubuntu: libcmocka-dev)"])
+    AM_CONDITIONAL([HAVE_CMOCKA], [test $have_cmocka = yes])
+    GF_PYTHON
+    AC_PATH_PROG([SPIN], [spin])
+    AC_PATH_PROG([CPPCHECK], [cppcheck])
+    AC_PATH_PROGS([CLANG_TIDY], [clang-tidy])
+    m4_foreach([gf_tool], [[[SPIN], [spin], [protocol models]], [[CPPCHECK], [cppcheck], [static analysis]]],
+        [GF_TOOL_NOTE(gf_tool)])
+])
+
+dnl GF_TOOL_NOTE(VARIABLE, PACKAGE, USE)
+AC_DEFUN([GF_TOOL_NOTE], [
+    AS_IF([test -n "$$1"], [gf_$2_note="on"], [gf_$2_note="off: $2 is missing (Debian and Ubuntu: $2); $3 are skipped"])
+])
+
+dnl GF_PYTHON: a Python 3, better one that has mpi4py.
+AC_DEFUN([GF_PYTHON], [
+    AC_ARG_VAR([PYTHON], [Python 3 with mpi4py and numpy, for the Python example])
+    AC_PATH_PROG([PYTHON], [python3])
+    AC_MSG_CHECKING([for a Python with mpi4py and numpy])
+    gf_mpi4py=no
+    for gf_python in "$PYTHON" /usr/bin/python3; do
+        AS_IF([test -n "$gf_python" && "$gf_python" -c 'import numpy, mpi4py' 2>/dev/null],
+            [PYTHON=$gf_python; gf_mpi4py=yes; break])
+    done
+    AS_IF([test $gf_mpi4py = yes], [AC_MSG_RESULT([$PYTHON]); gf_mpi4py_note="on, by $PYTHON"],
+        [AC_MSG_RESULT([no])
+         gf_mpi4py_note="off: mpi4py or numpy is missing (Debian and Ubuntu: python3-mpi4py python3-numpy); its test is skipped"])
+])
