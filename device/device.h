@@ -45,6 +45,7 @@ struct gf_device_caps {
     bool concurrent_processes;   /* kernels of several processes run at once here (MPS, or emulated): see rule 9 of the design.
                                     False says nothing against one process alone on the device. */
     bool line128_atomic;         /* a 128-byte store of a warp arrives whole */
+    bool host_types;             /* kernels know the types of gf_type_is_host_only too (the emulated device) */
     int blocks;                  /* blocks of GF_BLOCK_THREADS threads that run at once */
     int numa_node;               /* nearest NUMA node, -1 unknown */
     unsigned char uuid[16];      /* equal in two processes exactly if the device is the same */
