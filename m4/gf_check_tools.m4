@@ -9,13 +9,13 @@ AC_DEFUN([GF_CHECK_TOOLS], [
     AC_PATH_PROG([SPIN], [spin])
     AC_PATH_PROG([CPPCHECK], [cppcheck])
     AC_PATH_PROGS([CLANG_TIDY], [clang-tidy])
-    m4_foreach([gf_tool], [[[SPIN], [spin], [protocol models]], [[CPPCHECK], [cppcheck], [static analysis]]],
+    m4_foreach([gf_tool], [[[SPIN], [spin], [the protocol models are not checked]], [[CPPCHECK], [cppcheck], [there is no static analysis]]],
         [GF_TOOL_NOTE(gf_tool)])
 ])
 
 dnl GF_TOOL_NOTE(VARIABLE, PACKAGE, USE)
 AC_DEFUN([GF_TOOL_NOTE], [
-    AS_IF([test -n "$$1"], [gf_$2_note="on"], [gf_$2_note="off: $2 is missing (Debian and Ubuntu: $2); $3 are skipped"])
+    AS_IF([test -n "$$1"], [gf_$2_note="on"], [gf_$2_note="off: $2 is missing (Debian and Ubuntu: $2); $3"])
 ])
 
 dnl GF_PYTHON: a Python 3, better one that has mpi4py.
