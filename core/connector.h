@@ -3,7 +3,7 @@
  * A connector is the host side of one direction to one peer: where the kernels' FIFOs and LL slots are, and who made them.
  * A transport makes its memory reachable; core/connector.c drives the life cycle and exchanges the blobs.
  *
- *   NEW → SETTING_UP → CONNECTING → READY → DRAINING → DEAD        any state → DEAD on an error
+ *   NEW → SETTING_UP → CONNECTING → READY → DRAINING → DEAD        an error leads to DEAD from any state before READY
  *
  * Where things live: slots, tail and size near the receiver, head near the sender.
  */
@@ -16,24 +16,9 @@
 
 #include "base/status.h"
 #include "core/config.h"
-#include "core/segment.h"
+#include "core/fault.h"
+#include "core/peers.h"
 #include "device/device.h"
-
-/* What a rank tells about itself, once, by allgather; plain bytes. */
-struct gf_peer_info {
-    char host[64];                 /* for messages only */
-    unsigned char boot_id[16];     /* same kernel? */
-    uint64_t pid_namespace;        /* inode of the PID namespace */
-    int32_t pid;
-    int32_t ordinal;
-    unsigned char device_uuid[16];
-    struct gf_segment_name probe;  /* a page that peers try to attach: shared memory is tried, not assumed */
-    uint8_t ipc;                   /* device capability */
-    uint8_t concurrent_processes;  /* device capability */
-    uint8_t reserved[6];
-    int32_t blocks;
-    uint32_t config_hash;          /* of the settings that affect the choice of a path */
-};
 
 enum gf_connector_state { GF_CONN_NEW, GF_CONN_SETTING_UP, GF_CONN_CONNECTING, GF_CONN_READY, GF_CONN_DRAINING, GF_CONN_DEAD };
 
@@ -44,18 +29,22 @@ struct gf_connector_shape {
     size_t slot_bytes;             /* of each FIFO slot */
 };
 
+#define GF_WIRE_MAGIC 0x67664331u
 #define GF_BLOB_BYTES 256
 struct gf_blob { unsigned char bytes[GF_BLOB_BYTES]; };
 
 /* The kernel addresses at this end, valid when READY. Sender: as mapped here, of the peer's memory, but head is ours;
  * receiver: our own memory, but head is the sender's as mapped here. Layout of FIFO memory: core/layout.h. */
 struct gf_endpoint {
+    void *memory;                  /* receiver: the user address of its own memory, which begins with the LL slots; sender: null */
     char *ll_slots;                /* two slots of ll_bytes each, or null */
     char *slots;                   /* channels × GF_FIFO_DEPTH × slot_bytes, or null */
     char *tails;                   /* channels × GF_LINE: tail, then sizes */
     char *heads;                   /* channels × GF_LINE */
 };
 
+/* Owned by its pattern (core/connect.h); state, transport and shape are written by core/connector.c only, private and
+ * endpoint by the transport between setup and destroy. Used by one thread at a time. */
 struct gf_connector {
     enum gf_connector_state state;
     bool is_sender;
@@ -65,6 +54,8 @@ struct gf_connector {
     void *private;                              /* the transport's */
     struct gf_endpoint endpoint;
     gf_device *device;
+    gf_stream *stream;                          /* for fills while setting up */
+    struct gf_fault *fault;                     /* null in production */
 };
 
 /* How two ranks share a FIFO. Implementations are in transport/. Errors leave the connector as destroy left it. */
@@ -80,5 +71,42 @@ struct gf_transport {
     /* Unmaps and frees whatever setup and connect made, also after their failure. Idempotent. */
     void (*destroy)(struct gf_connector *c);
 };
+
+/* The shape as it travels in a blob, so that both ends can see that they mean the same memory. */
+struct gf_wire_shape {
+    uint32_t magic;                /* GF_WIRE_MAGIC; wrong: the blob is not one of this version */
+    uint32_t is_sender;
+    uint64_t ll_bytes, slot_bytes, channels;
+    uint64_t bytes;                /* of the memory that the blob describes; 0: none is needed */
+};
+
+/* Is this step of the life cycle legal? A connector on which gf_connector_move is asked for another one is a defect of ours:
+ * builds with assertions stop there. */
+bool gf_connector_may_move(enum gf_connector_state from, enum gf_connector_state to);
+void gf_connector_move(struct gf_connector *c, enum gf_connector_state to);
+const char *gf_connector_state_name(enum gf_connector_state state);
+
+/* A NEW connector without memory. device, stream and fault must outlive it. */
+void gf_connector_init(struct gf_connector *c, bool is_sender, int me, int peer, const struct gf_connector_shape *shape,
+                       gf_device *device, gf_stream *stream, struct gf_fault *fault);
+
+/* NEW → SETTING_UP, and CONNECTING when *mine is ready for the peer. After an error the connector is DEAD and holds no memory. */
+gf_status gf_connector_setup(struct gf_connector *c, const struct gf_transport *transport, struct gf_blob *mine, struct gf_reason *why);
+
+/* CONNECTING → READY. After an error the connector is DEAD and holds no memory. */
+gf_status gf_connector_connect(struct gf_connector *c, const struct gf_blob *theirs, struct gf_reason *why);
+
+/* Any state → DEAD (by DRAINING when READY); all memory goes back at once. The caller knows that no kernel of ours uses it. Idempotent. */
+void gf_connector_destroy(struct gf_connector *c);
+
+/* For transports: describes memory of `bytes` at this end; checks a peer's description against what this connector needs of
+ * its other end; fills the endpoint from kernel addresses. receiver_memory is laid out by core/layout.h; heads may be null. */
+void gf_connector_describe(const struct gf_connector *c, size_t bytes, struct gf_wire_shape *shape);
+gf_status gf_connector_check(const struct gf_connector *c, const struct gf_wire_shape *theirs, struct gf_reason *why);
+void gf_connector_fill_endpoint(struct gf_connector *c, char *receiver_memory, char *heads);
+
+/* Bytes of this connector's own end and of its peer's: 0 where that end needs no memory. */
+size_t gf_connector_own_bytes(const struct gf_connector *c);
+size_t gf_connector_peer_bytes(const struct gf_connector *c);
 
 #endif

@@ -5,6 +5,7 @@
 #ifndef GF_CORE_PLAN_H
 #define GF_CORE_PLAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,7 +24,7 @@ enum gf_algorithm {
 struct gf_plan {
     enum gf_algorithm algorithm;
     int blocks;              /* of the launch; 0 for what launches nothing */
-    uint32_t pieces;         /* one-shot: launches' pieces */
+    uint32_t pieces;         /* one-shot: of the message; else 0 */
     char reason[160];        /* one sentence: which path and why that */
 };
 
@@ -32,12 +33,15 @@ struct gf_plan_input {
     size_t count;
     enum gf_type type;
     enum gf_op op;
-    int ranks;
+    int ranks;                     /* at least 1 */
     int blocks;                    /* blocks a rank may keep resident: the device's share by rule 9 */
     bool kernels_may_wait;         /* rule 9: kernels of all these ranks can run at once */
     bool device_has_type;          /* the device's arithmetic knows the type */
+    unsigned unavailable;          /* bit a set: enum gf_algorithm a could not be connected on this communicator */
 };
 
+/* Decides for one allreduce. Pure: the same input gives the same plan on every rank. type and op are an allowed pair, count
+ * elements fit a size_t of bytes. */
 void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_input *input, struct gf_plan *plan);
 
 const char *gf_algorithm_name(enum gf_algorithm algorithm);

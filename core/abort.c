@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The abort pages and the kernels' abort word.
+ */
+#include "core/abort.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/host_ordered.h"
+
+static struct gf_abort_page *page_of(const struct gf_abort *abort, int rank)
+{
+    return abort->pages ? abort->pages[rank].address : NULL;
+}
+
+gf_status gf_abort_open(struct gf_abort *abort, int rank, int ranks, struct gf_segment_name *name, struct gf_reason *why)
+{
+    *abort = (struct gf_abort){ .rank = rank, .ranks = ranks };
+    abort->pages = calloc((size_t)ranks, sizeof *abort->pages);
+    if (!abort->pages) {
+        gf_reason_set(why, "out of host memory");
+        return GF_ERR_NO_MEMORY;
+    }
+    return gf_segment_create(sizeof(struct gf_abort_page), &abort->pages[rank], name, why);
+}
+
+gf_status gf_abort_attach(struct gf_abort *abort, int peer, const struct gf_segment_name *name, struct gf_reason *why)
+{
+    if (name->bytes < sizeof(struct gf_abort_page)) {
+        gf_reason_set(why, "rank %d described an abort page of %llu bytes: use one version of gpufifo on all ranks", peer,
+                      (unsigned long long)name->bytes);
+        return GF_ERR_UNSUPPORTED;
+    }
+    return gf_segment_attach(name, &abort->pages[peer], why);
+}
+
+void gf_abort_close(struct gf_abort *abort)
+{
+    for (int r = 0; abort->pages && r < abort->ranks; r++) {
+        gf_segment_close(&abort->pages[r]);
+    }
+    free(abort->pages);
+    abort->pages = NULL;
+}
+
+static void tell_kernels(const struct gf_abort *abort)
+{
+    if (abort->kernel_word) {
+        gf_host_publish_flag(abort->kernel_word, 1);
+    }
+}
+
+void gf_abort_raise(struct gf_abort *abort, gf_status status, const char *text)
+{
+    for (int r = 0; r < abort->ranks; r++) {
+        struct gf_abort_page *page = page_of(abort, r);
+
+        if (page && gf_host_claim(&page->state, GF_ABORT_CLAIMED)) {
+            page->status = status;
+            snprintf(page->text, sizeof page->text, "%s", text);
+            gf_host_publish_flag(&page->state, GF_ABORT_PUBLISHED);
+        }
+    }
+    tell_kernels(abort);
+}
+
+gf_status gf_abort_check(struct gf_abort *abort, struct gf_reason *why)
+{
+    const struct gf_abort_page *page = page_of(abort, abort->rank);
+    uint32_t state = gf_host_observe_flag(&page->state);
+
+    if (state == GF_ABORT_NONE) {
+        return GF_OK;
+    }
+    tell_kernels(abort);
+    /* The one who claimed it may have been killed before it could say why. */
+    if (state == GF_ABORT_CLAIMED) {
+        gf_reason_set(why, "the communicator is being aborted by another rank");
+        return GF_ERR_ABORTED;
+    }
+    gf_reason_set(why, "%s", page->text);
+    return page->status < 0 ? (gf_status)page->status : GF_ERR_ABORTED;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Connecting in rounds. A round: everyone names its open links and whether it has given up; open links are set up and the
+ * blobs exchanged; they are connected and the results exchanged; a link that failed at either end is open in the next round,
+ * with the next transport.
+ */
+#include "core/connect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What one rank tells another in a round, about my sending end to you and my receiving end from you. */
+struct offer {
+    int32_t status[2];
+    struct gf_blob blob[2];
+};
+struct verdict {
+    int32_t status[2];
+};
+enum { SENDING, RECEIVING };
+
+/* What each rank tells all at the start of a round. */
+struct standing {
+    int32_t open;                  /* links of this rank that are not ready */
+    int32_t status;                /* not GF_OK: this rank has given up */
+    char text[sizeof ((struct gf_reason *)0)->text];
+};
+
+/* One gf_pattern_connect under way. */
+struct attempt {
+    struct gf_pattern *pattern;
+    const struct gf_connector_shape *shape;
+    const struct gf_connect_setup *setup;
+    struct standing mine;
+    unsigned logged;               /* bit t: leaving transport t was logged */
+    char reason[200];              /* why the last transport was left */
+    struct offer *offers_out, *offers_in;
+    struct verdict *verdicts_out, *verdicts_in;
+};
+
+bool gf_pattern_connects(enum gf_pattern_kind kind, int from, int to, int ranks)
+{
+    return from != to && (kind == GF_PATTERN_DIRECT || to == (from + 1) % ranks);
+}
+
+static struct gf_link *link_of(const struct gf_pattern *pattern, int direction, int peer)
+{
+    return direction == SENDING ? &pattern->send[peer] : &pattern->recv[peer];
+}
+
+static bool is_open(const struct gf_link *link)
+{
+    return link->wanted && link->connector.state != GF_CONN_READY;
+}
+
+/* Goes from the link's transport to the next one; says so once a transport, as a warning when something failed. */
+static void leave_transport(struct attempt *a, struct gf_link *link, enum gf_log_level level, const char *reason)
+{
+    const struct gf_connect_setup *setup = a->setup;
+    const struct gf_transport *left = setup->transports[link->choice];
+    const struct gf_transport *next = setup->transports[++link->choice];
+    unsigned bit = 1u << (link->choice - 1);
+
+    snprintf(a->reason, sizeof a->reason, "%s", reason);
+    if (setup->config->strict && a->mine.status == GF_OK) {
+        a->mine.status = GF_ERR_DEVICE;
+        snprintf(a->mine.text, sizeof a->mine.text, "strict: rank %d and rank %d cannot use %s: %s", link->connector.me,
+                 link->connector.peer, left->name, reason);
+    }
+    if (!(a->logged & bit)) {
+        a->logged |= bit;
+        gf_log(setup->log, level, "%s: rank %d and rank %d cannot use %s, next is %s: %s", setup->name, link->connector.me,
+               link->connector.peer, left->name, next ? next->name : "staging or the host", reason);
+    }
+}
+
+/* Moves an open link on to the first transport that is allowed and likely, or gives up. */
+static void choose_transport(struct attempt *a, struct gf_link *link)
+{
+    const struct gf_connect_setup *setup = a->setup;
+    const struct gf_peer_info *infos = setup->peers->infos;
+    enum gf_force_transport forced = setup->config->transport;
+    struct gf_reason why = { "" };
+
+    for (; setup->transports[link->choice]; ) {
+        const struct gf_transport *transport = setup->transports[link->choice];
+
+        if (forced != GF_TRANSPORT_AUTO && transport->id != forced) {
+            link->choice++;
+        } else if (!transport->probe(&infos[link->connector.me], &infos[link->connector.peer], &why)) {
+            leave_transport(a, link, GF_LOG_PATH, why.text);
+        } else {
+            return;
+        }
+    }
+    if (a->mine.status == GF_OK) {
+        a->mine.status = GF_ERR_UNSUPPORTED;
+        snprintf(a->mine.text, sizeof a->mine.text, "no %stransport connects rank %d and rank %d%s%s", forced == GF_TRANSPORT_AUTO ? ""
+                 : "forced ", link->connector.me, link->connector.peer, a->reason[0] ? ": " : "", a->reason);
+    }
+}
+
+/* Chooses for all open links and tells all ranks. *open: the links of all ranks together. */
+static gf_status agree_on_round(struct attempt *a, int *open, struct gf_reason *why)
+{
+    struct gf_pattern *pattern = a->pattern;
+    struct standing *all = calloc((size_t)pattern->ranks, sizeof *all);
+
+    if (!all) {
+        gf_reason_set(why, "out of host memory");
+        return GF_ERR_NO_MEMORY;
+    }
+    a->mine.open = 0;
+    for (int i = 0; i < 2 * pattern->ranks; i++) {
+        struct gf_link *link = link_of(pattern, i % 2, i / 2);
+
+        if (is_open(link)) {
+            choose_transport(a, link);
+            a->mine.open++;
+        }
+    }
+    gf_status status = a->setup->bootstrap->allgather(a->setup->bootstrap->ctx, &a->mine, all, sizeof a->mine);
+
+    if (status != GF_OK) {
+        gf_reason_set(why, "the ranks could not exchange messages while connecting");
+    }
+    *open = 0;
+    for (int r = 0; status == GF_OK && r < pattern->ranks; r++) {
+        *open += all[r].open;
+        if (all[r].status != GF_OK) {
+            status = (gf_status)all[r].status;
+            gf_reason_set(why, "%s", all[r].text);
+        }
+    }
+    free(all);
+    return status;
+}
+
+/* Sets up this end of an open link; its blob or failure goes to the peer. */
+static void set_up(struct attempt *a, struct gf_link *link, int direction, int peer)
+{
+    const struct gf_connect_setup *setup = a->setup;
+    struct gf_pattern *pattern = a->pattern;
+    struct offer *offer = &a->offers_out[peer];
+    struct gf_reason why = { "" };
+
+    gf_connector_init(&link->connector, direction == SENDING, pattern->rank, peer, a->shape, setup->device, setup->stream, setup->fault);
+    offer->status[direction] = gf_connector_setup(&link->connector, setup->transports[link->choice], &offer->blob[direction], &why);
+    if (offer->status[direction] != GF_OK) {
+        leave_transport(a, link, GF_LOG_WARN, why.text);
+    }
+}
+
+/* Connects this end if both ends were set up; the result goes to the peer. */
+static void connect_end(struct attempt *a, struct gf_link *link, int direction, int peer)
+{
+    const struct offer *theirs = &a->offers_in[peer];
+    int32_t *result = &a->verdicts_out[peer].status[direction];
+    struct gf_reason why = { "" };
+
+    *result = GF_ERR_PEER;
+    if (a->offers_out[peer].status[direction] != GF_OK) {
+        return;
+    }
+    /* The peer's end of my sending link is its receiving one. */
+    if (theirs->status[!direction] != GF_OK) {
+        gf_connector_destroy(&link->connector);
+        leave_transport(a, link, GF_LOG_PATH, "the other end could not be set up");
+        return;
+    }
+    *result = gf_connector_connect(&link->connector, &theirs->blob[!direction], &why);
+    if (*result != GF_OK) {
+        leave_transport(a, link, GF_LOG_WARN, why.text);
+    }
+}
+
+/* Takes a link back that is ready here but failed at the other end. */
+static void settle(struct attempt *a, struct gf_link *link, int direction, int peer)
+{
+    if (link->connector.state == GF_CONN_READY && a->verdicts_in[peer].status[!direction] != GF_OK) {
+        gf_connector_destroy(&link->connector);
+        leave_transport(a, link, GF_LOG_PATH, "the other end could not connect");
+    }
+}
+
+/* Applies one step to the links that are in this round: those in `round`, [2 * ranks]. */
+static void for_links(struct attempt *a, const bool *round, void (*step)(struct attempt *, struct gf_link *, int, int))
+{
+    for (int i = 0; i < 2 * a->pattern->ranks; i++) {
+        if (round[i]) {
+            step(a, link_of(a->pattern, i % 2, i / 2), i % 2, i / 2);
+        }
+    }
+}
+
+static gf_status run_round(struct attempt *a, bool *round, struct gf_reason *why)
+{
+    const struct gf_bootstrap *bootstrap = a->setup->bootstrap;
+    struct gf_pattern *pattern = a->pattern;
+
+    for (int i = 0; i < 2 * pattern->ranks; i++) {
+        round[i] = is_open(link_of(pattern, i % 2, i / 2));
+    }
+    for_links(a, round, set_up);
+    gf_status status = bootstrap->alltoall(bootstrap->ctx, a->offers_out, a->offers_in, sizeof *a->offers_out);
+
+    if (status == GF_OK) {
+        for_links(a, round, connect_end);
+        status = bootstrap->alltoall(bootstrap->ctx, a->verdicts_out, a->verdicts_in, sizeof *a->verdicts_out);
+    }
+    if (status != GF_OK) {
+        gf_reason_set(why, "the ranks could not exchange messages while connecting");
+        return status;
+    }
+    for_links(a, round, settle);
+    return GF_OK;
+}
+
+static gf_status connect_all(struct attempt *a, struct gf_reason *why)
+{
+    bool *round = calloc(2 * (size_t)a->pattern->ranks, sizeof *round);
+    gf_status status = round ? GF_OK : GF_ERR_NO_MEMORY;
+
+    while (status == GF_OK) {
+        int open = 0;
+
+        status = agree_on_round(a, &open, why);
+        if (status != GF_OK || open == 0) {
+            break;
+        }
+        status = run_round(a, round, why);
+    }
+    free(round);
+    return status;
+}
+
+static bool attempt_open(struct attempt *a)
+{
+    struct gf_pattern *pattern = a->pattern;
+    size_t ranks = (size_t)pattern->ranks;
+
+    pattern->send = calloc(ranks, sizeof *pattern->send);
+    pattern->recv = calloc(ranks, sizeof *pattern->recv);
+    a->offers_out = calloc(ranks, sizeof *a->offers_out);
+    a->offers_in = calloc(ranks, sizeof *a->offers_in);
+    a->verdicts_out = calloc(ranks, sizeof *a->verdicts_out);
+    a->verdicts_in = calloc(ranks, sizeof *a->verdicts_in);
+    return pattern->send && pattern->recv && a->offers_out && a->offers_in && a->verdicts_out && a->verdicts_in;
+}
+
+gf_status gf_pattern_connect(struct gf_pattern *pattern, enum gf_pattern_kind kind, const struct gf_connector_shape *shape,
+                             const struct gf_connect_setup *setup, struct gf_reason *why)
+{
+    struct attempt a = { .pattern = pattern, .shape = shape, .setup = setup };
+
+    *pattern = (struct gf_pattern){ .kind = kind, .rank = setup->bootstrap->rank, .ranks = setup->bootstrap->ranks };
+    gf_status status = attempt_open(&a) ? GF_OK : GF_ERR_NO_MEMORY;
+
+    if (status == GF_OK) {
+        for (int i = 0; i < 2 * pattern->ranks; i++) {
+            struct gf_link *link = link_of(pattern, i % 2, i / 2);
+            int peer = i / 2, from = i % 2 == SENDING ? pattern->rank : peer, to = i % 2 == SENDING ? peer : pattern->rank;
+
+            link->wanted = gf_pattern_connects(kind, from, to, pattern->ranks);
+            gf_connector_init(&link->connector, i % 2 == SENDING, pattern->rank, peer, shape, setup->device, setup->stream, setup->fault);
+        }
+        status = connect_all(&a, why);
+    } else {
+        gf_reason_set(why, "out of host memory");
+    }
+    free(a.offers_out);
+    free(a.offers_in);
+    free(a.verdicts_out);
+    free(a.verdicts_in);
+    if (status != GF_OK) {
+        gf_pattern_destroy(pattern);
+    }
+    return status;
+}
+
+void gf_pattern_destroy(struct gf_pattern *pattern)
+{
+    for (int i = 0; pattern->send && pattern->recv && i < 2 * pattern->ranks; i++) {
+        gf_connector_destroy(&link_of(pattern, i % 2, i / 2)->connector);
+    }
+    free(pattern->send);
+    free(pattern->recv);
+    *pattern = (struct gf_pattern){ .kind = pattern->kind };
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Parses and counts injected faults.
+ */
+#include "core/fault.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const step_names[GF_FAULT_STEP_COUNT] = {
+    [GF_FAULT_SEGMENT] = "segment",
+    [GF_FAULT_ATTACH] = "attach",
+    [GF_FAULT_REGISTER] = "register",
+    [GF_FAULT_DEVICE_ALLOC] = "device_alloc",
+    [GF_FAULT_IPC_EXPORT] = "ipc_export",
+    [GF_FAULT_IPC_OPEN] = "ipc_open",
+    [GF_FAULT_LAUNCH] = "launch",
+};
+
+static int find_step(const char *name, size_t length)
+{
+    for (int step = 0; step < GF_FAULT_STEP_COUNT; step++) {
+        if (strlen(step_names[step]) == length && strncmp(step_names[step], name, length) == 0) {
+            return step;
+        }
+    }
+    return -1;
+}
+
+/* Reads one "step:n[@rank]" and returns where it ends, or null if it is none. */
+static const char *parse_item(const char *item, int rank, struct gf_fault *fault)
+{
+    const char *colon = strchr(item, ':');
+    int step = colon ? find_step(item, (size_t)(colon - item)) : -1;
+
+    if (step < 0 || colon[1] < '0' || colon[1] > '9') {
+        return NULL;
+    }
+    char *end = NULL;
+    unsigned long pass = strtoul(colon + 1, &end, 10);
+    bool here = true;
+
+    if (*end == '@') {
+        const char *number = end + 1;
+
+        here = strtol(number, &end, 10) == rank;
+        if (end == number) {
+            return NULL;
+        }
+    }
+    if (pass == 0 || pass > 1000000000ul || (*end != '\0' && *end != ',')) {
+        return NULL;
+    }
+    if (here) {
+        fault->left[step] = (unsigned)pass;
+    }
+    return end;
+}
+
+gf_status gf_fault_parse(const char *text, int rank, struct gf_fault *fault, struct gf_reason *why)
+{
+    memset(fault, 0, sizeof *fault);
+    if (!text || !*text) {
+        return GF_OK;
+    }
+    for (const char *item = text;; item++) {
+        const char *end = parse_item(item, rank, fault);
+
+        if (!end) {
+            gf_reason_set(why, "the fault setting \"%s\" is not understood at \"%s\": write step:n or step:n@rank, comma-separated, with "
+                          "a step of segment, attach, register, device_alloc, ipc_export, ipc_open, launch", text, item);
+            return GF_ERR_INVALID;
+        }
+        if (*end == '\0') {
+            return GF_OK;
+        }
+        item = end;
+    }
+}
+
+bool gf_fault_hits(struct gf_fault *fault, enum gf_fault_step step, struct gf_reason *why)
+{
+    if (!fault || fault->left[step] == 0 || --fault->left[step] > 0) {
+        return false;
+    }
+    gf_reason_set(why, "the step %s was made to fail by the fault setting", step_names[step]);
+    return true;
+}

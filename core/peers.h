@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the ranks of a communicator know about one another, and what follows from it: may they share memory, do they agree on
+ * their settings, may their kernels wait for one another (design rule 9), how many blocks may each keep resident.
+ */
+#ifndef GF_CORE_PEERS_H
+#define GF_CORE_PEERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "core/bootstrap.h"
+#include "core/config.h"
+#include "core/segment.h"
+#include "device/device.h"
+
+enum {
+    GF_MAX_RANKS = 64,             /* of one communicator on one node */
+    GF_SHARED_SETTINGS = 9
+};
+
+/* What a rank tells about itself, once, by allgather; plain bytes. */
+struct gf_peer_info {
+    char host[64];                 /* for messages only */
+    char boot_id[40];              /* same kernel? */
+    uint64_t pid_namespace;        /* inode of the PID namespace */
+    uint64_t start_time;           /* of the process, as the kernel counts: tells a recycled pid */
+    int32_t pid;
+    int32_t ordinal;
+    unsigned char device_uuid[16];
+    struct gf_segment_name probe;  /* a page that peers attach: shared memory is tried, not assumed; afterwards the abort page */
+    uint8_t ipc;                   /* device capability */
+    uint8_t concurrent_processes;  /* device capability */
+    uint8_t host_types;            /* device capability */
+    uint8_t reserved[5];
+    int32_t blocks;                /* device capability: of the whole device */
+    int32_t device_ranks;          /* see struct gf_comm_setup */
+    int64_t settings[GF_SHARED_SETTINGS];    /* those of struct gf_config that must be equal on all ranks */
+};
+
+/* Owned by the communicator; written by gf_peers_judge only. */
+struct gf_peers {
+    int rank, ranks;
+    struct gf_peer_info *infos;    /* [ranks] */
+    int blocks;                    /* a rank's share of its device, the least of all ranks; at least 1 */
+    bool kernels_may_wait;         /* the kernels of all ranks can run at once */
+    bool host_types;               /* all devices know the types of gf_type_is_host_only */
+    char sharing[128];             /* one phrase: who shares devices, and what follows */
+};
+
+/* Fills all but probe. */
+void gf_peer_describe(const gf_device *device, const struct gf_config *config, int device_ranks, struct gf_peer_info *info);
+
+/* Judges peers->infos and fills the rest: a pure function of values that are the same on all ranks but peers->rank.
+ * GF_ERR_UNSUPPORTED with a sentence that names the ranks where they are on several nodes or differ in their settings. */
+gf_status gf_peers_judge(struct gf_peers *peers, const struct gf_config *config, struct gf_reason *why);
+
+/* Does the process still run? Only for peers whose segment could be attached: they share our /proc. A zombie does not run. */
+bool gf_peer_alive(const struct gf_peer_info *info);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The decision for one allreduce: what is trivial, what a rule or a setting demands, and otherwise what the cost model expects
+ * to be faster.
+ */
+#include "core/plan.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "core/tuner.h"
+
+const char *gf_algorithm_name(enum gf_algorithm algorithm)
+{
+    static const char *const names[] = { "none", "local", "one-shot", "ring", "host", "stage" };
+
+    return (unsigned)algorithm < sizeof names / sizeof names[0] ? names[algorithm] : "unknown";
+}
+
+static void decide(struct gf_plan *plan, enum gf_algorithm algorithm, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void decide(struct gf_plan *plan, enum gf_algorithm algorithm, const char *format, ...)
+{
+    va_list arguments;
+
+    plan->algorithm = algorithm;
+    va_start(arguments, format);
+    vsnprintf(plan->reason, sizeof plan->reason, format, arguments);
+    va_end(arguments);
+}
+
+/* The algorithm that the settings ask for; GF_PLAN_NONE: none. A protocol belongs to one algorithm. */
+static enum gf_algorithm forced_algorithm(const struct gf_config *config)
+{
+    switch (config->algorithm) {
+    case GF_ALGORITHM_ONE_SHOT:
+        return GF_PLAN_ONE_SHOT;
+    case GF_ALGORITHM_RING:
+        return GF_PLAN_RING;
+    case GF_ALGORITHM_HOST:
+        return GF_PLAN_HOST;
+    case GF_ALGORITHM_AUTO:
+        break;
+    }
+    switch (config->protocol) {
+    case GF_PROTOCOL_LL:
+        return GF_PLAN_ONE_SHOT;
+    case GF_PROTOCOL_SIMPLE:
+        return GF_PLAN_RING;
+    case GF_PROTOCOL_AUTO:
+        break;
+    }
+    return GF_PLAN_NONE;
+}
+
+/* forced_algorithm lets the algorithm win; a protocol that contradicts it is a mistake to be told. */
+static bool settings_contradict(const struct gf_config *config)
+{
+    return (config->algorithm == GF_ALGORITHM_ONE_SHOT && config->protocol == GF_PROTOCOL_SIMPLE)
+        || (config->algorithm == GF_ALGORITHM_RING && config->protocol == GF_PROTOCOL_LL);
+}
+
+static bool available(const struct gf_plan_input *input, enum gf_algorithm algorithm)
+{
+    return !(input->unavailable & 1u << algorithm);
+}
+
+static void decide_forced(const struct gf_plan_input *input, enum gf_algorithm forced, struct gf_plan *plan)
+{
+    if (!available(input, forced)) {
+        decide(plan, GF_PLAN_STAGE, "%s was asked for, but could not be connected", gf_algorithm_name(forced));
+    } else if (forced != GF_PLAN_HOST && !input->kernels_may_wait) {
+        decide(plan, GF_PLAN_STAGE, "%s was asked for, but its kernels wait for one another and ranks here cannot run at once",
+               gf_algorithm_name(forced));
+    } else {
+        decide(plan, forced, "%s was asked for by a setting", gf_algorithm_name(forced));
+    }
+}
+
+static void decide_host(const struct gf_plan_input *input, struct gf_plan *plan, const char *because)
+{
+    if (available(input, GF_PLAN_HOST)) {
+        decide(plan, GF_PLAN_HOST, "host-sequenced: %s", because);
+    } else {
+        decide(plan, GF_PLAN_STAGE, "%s, and host memory could not be shared", because);
+    }
+}
+
+/* Between the two kernels, by size and cost. */
+static void decide_kernel(const struct gf_config *config, const struct gf_plan_input *input, size_t bytes, struct gf_plan *plan)
+{
+    int one_shot_blocks = gf_tuner_one_shot_blocks(bytes, config->ll_slot_bytes, input->blocks);
+    int ring_blocks = gf_tuner_ring_blocks(bytes, input->ranks, input->blocks);
+    double one_shot_us = gf_tuner_one_shot_us(bytes, input->ranks, one_shot_blocks);
+    double ring_us = gf_tuner_ring_us(bytes, input->ranks, ring_blocks);
+    bool one_shot = available(input, GF_PLAN_ONE_SHOT), ring = available(input, GF_PLAN_RING);
+
+    if (one_shot && !ring) {
+        decide(plan, GF_PLAN_ONE_SHOT, "one-shot: the ring could not be connected");
+    } else if (ring && !one_shot) {
+        decide(plan, GF_PLAN_RING, "ring: the one-shot slots could not be connected");
+    } else if (!ring) {
+        decide_host(input, plan, "no connection of kernels works");
+    } else if (bytes > config->one_shot_bytes) {
+        decide(plan, GF_PLAN_RING, "ring: %zu bytes are more than one_shot_bytes = %zu", bytes, config->one_shot_bytes);
+    } else if (one_shot_us <= ring_us) {
+        decide(plan, GF_PLAN_ONE_SHOT, "one-shot: %zu bytes on %d ranks are expected to take %.1f us, the ring %.1f us",
+               bytes, input->ranks, one_shot_us, ring_us);
+    } else {
+        decide(plan, GF_PLAN_RING, "ring: %zu bytes on %d ranks are expected to take %.1f us, one-shot %.1f us",
+               bytes, input->ranks, ring_us, one_shot_us);
+    }
+}
+
+static void size_launch(const struct gf_config *config, const struct gf_plan_input *input, size_t bytes, struct gf_plan *plan)
+{
+    if (plan->algorithm == GF_PLAN_ONE_SHOT) {
+        size_t piece = config->ll_slot_bytes / gf_type_size(input->type);
+
+        plan->blocks = gf_tuner_one_shot_blocks(bytes, config->ll_slot_bytes, input->blocks);
+        plan->pieces = (uint32_t)((input->count + piece - 1) / piece);
+    } else if (plan->algorithm == GF_PLAN_RING) {
+        plan->blocks = gf_tuner_ring_blocks(bytes, input->ranks, input->blocks);
+    }
+}
+
+void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_input *input, struct gf_plan *plan)
+{
+    size_t bytes = input->count * gf_type_size(input->type);
+    enum gf_algorithm forced = forced_algorithm(config);
+
+    *plan = (struct gf_plan){ .algorithm = GF_PLAN_NONE };
+    if (input->count == 0) {
+        decide(plan, GF_PLAN_NONE, "nothing to reduce");
+    } else if (input->ranks == 1) {
+        decide(plan, GF_PLAN_LOCAL, "one rank: a copy");
+    } else if (settings_contradict(config)) {
+        decide(plan, GF_PLAN_STAGE, "the settings algorithm and protocol contradict each other: one-shot goes with ll, ring with simple");
+    } else if (!input->device_has_type && forced != GF_PLAN_HOST) {
+        decide(plan, GF_PLAN_STAGE, "the device has no arithmetic for %s", gf_type_name(input->type));
+    } else if (forced != GF_PLAN_NONE) {
+        decide_forced(input, forced, plan);
+    } else if (!input->kernels_may_wait) {
+        decide_host(input, plan, "kernels of ranks that share a device cannot run at once here");
+    } else {
+        decide_kernel(config, input, bytes, plan);
+    }
+    size_launch(config, input, bytes, plan);
+}

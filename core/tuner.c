@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The constants come from prototypes on one NVIDIA H200 under MPS with blocks of 512 threads, medians:
+ *
+ *   launched one-shot LL allreduce, one block     8 B: 9.6 / 11.5 / 15.4 µs      32 KiB: 17.8 / 28.9 / 50.0 µs      for 2 / 4 / 8 ranks
+ *   a kernel pulling through 16-byte loads        48 GB/s for one block, 720 for 16, 1230 for 32
+ *   launch until the stream is known to be done   9.7 µs
+ *
+ * They only have to order the algorithms near where these cross; what a machine reaches is docs/performance.md's business.
+ */
+#include "core/tuner.h"
+
+/* 9.6, 11.5, 15.4 µs lie on 7.7 + 0.97 · ranks: every rank polls every other one's line. */
+static const double one_shot_base_us = 7.7;
+static const double one_shot_rank_us = 0.97;
+/* (50.0 − 15.4) µs / 32 KiB / 8 ranks; 4 ranks give the same, 2 a little less. */
+static const double one_shot_byte_rank_us = 0.132e-3;
+
+static const double ring_base_us = 9.7;
+/* A hop is a block's barrier, a release at system scope, a poll that sees it and the barrier there: NCCL's tuning table has
+ * 3.4 µs for Simple over NVLink; two ranks of one device see a flag 0.3 µs after its store, barriers and fences included about 2.5. */
+static const double ring_hop_us = 2.5;
+/* Of the 48 GB/s of a block, half: a byte is read, reduced and written into a slot, and read again. */
+static const double ring_block_bytes_us = 24e3;
+
+/* One LL line of 8 data bytes for each of 512 threads. */
+enum { ONE_SHOT_BLOCK_BYTES = 4096, RING_BLOCK_BYTES = 32 * 1024 };
+
+static int clamp_blocks(size_t blocks, int most)
+{
+    if (blocks > (size_t)most) {
+        return most;
+    }
+    return blocks < 1 ? 1 : (int)blocks;
+}
+
+int gf_tuner_one_shot_blocks(size_t bytes, size_t piece_bytes, int share)
+{
+    size_t at_once = bytes < piece_bytes ? bytes : piece_bytes;
+
+    return clamp_blocks(at_once / ONE_SHOT_BLOCK_BYTES, share);
+}
+
+int gf_tuner_ring_blocks(size_t bytes, int ranks, int share)
+{
+    int most = share < GF_RING_CHANNELS ? share : GF_RING_CHANNELS;
+
+    return clamp_blocks(bytes / (size_t)ranks / RING_BLOCK_BYTES, most);
+}
+
+double gf_tuner_one_shot_us(size_t bytes, int ranks, int blocks)
+{
+    return one_shot_base_us + one_shot_rank_us * ranks + one_shot_byte_rank_us * (double)bytes * ranks / blocks;
+}
+
+double gf_tuner_ring_us(size_t bytes, int ranks, int blocks)
+{
+    int hops = 2 * (ranks - 1);
+
+    return ring_base_us + ring_hop_us * hops + hops * ((double)bytes / ranks) / (blocks * ring_block_bytes_us);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A cost model of the algorithms: latency + bytes / bandwidth. It decides nothing; core/plan.c compares its answers. Pure functions.
+ */
+#ifndef GF_CORE_TUNER_H
+#define GF_CORE_TUNER_H
+
+#include <stddef.h>
+
+/* The most blocks (= channels) that a ring uses, and so the FIFOs that a ring connection gets: GF_FIFO_DEPTH slots each. */
+enum { GF_RING_CHANNELS = 32 };
+
+/* Blocks worth launching for a message of so many bytes, at most `share`, at least 1. piece_bytes: data of one LL slot. */
+int gf_tuner_one_shot_blocks(size_t bytes, size_t piece_bytes, int share);
+int gf_tuner_ring_blocks(size_t bytes, int ranks, int share);
+
+/* Expected microseconds from the call until the host knows, with these blocks. */
+double gf_tuner_one_shot_us(size_t bytes, int ranks, int blocks);
+double gf_tuner_ring_us(size_t bytes, int ranks, int blocks);
+
+#endif
