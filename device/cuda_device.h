@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files of the CUDA adaptor share. Nothing outside device/cuda*.c includes this, but for their unit test.
+ *
+ *   cuda.c          the process's driver, its devices, their capabilities
+ *   cuda_context.c  entering and leaving our context, and noticing that it is gone
+ *   cuda_memory.c   pointer queries, allocation, registration
+ *   cuda_ipc.c      memory of other processes
+ *   cuda_stream.c   streams, copies, fills
+ *   cuda_launch.c   the embedded kernels
+ */
+#ifndef GF_DEVICE_CUDA_DEVICE_H
+#define GF_DEVICE_CUDA_DEVICE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "device/cuda_driver.h"
+#include "device/device.h"
+
+enum { GF_CUDA_DEVICES = 64 };   /* most devices of one process that we handle */
+
+struct gf_cuda_device;
+struct gf_cuda_mapping;          /* cuda_ipc.c */
+
+/* The process's one CUDA driver: made on first request, lives until exit. */
+struct gf_cuda_driver {
+    gf_driver base;              /* first */
+    struct gf_cuda_api api;
+    uint64_t process;            /* random: tells this process from others, across PID namespaces too */
+    pthread_mutex_t lock;        /* guards devices[] and the reference counts in them */
+    struct gf_cuda_device *devices[GF_CUDA_DEVICES];
+};
+
+/* The embedded kernels in this device's context, loaded with the first launch. Guarded by lock until `tried`. */
+struct gf_cuda_kernels {
+    const void *image;           /* fat binary; null: built without one */
+    pthread_mutex_t lock;
+    bool tried;
+    gf_status status;            /* of the attempt; it is not repeated */
+    struct gf_reason why;
+    CUmodule module;
+    CUfunction functions[GF_KERNEL_COUNT];
+};
+
+/* Made by device_open, freed by the last close once no memory of it is left. */
+struct gf_cuda_device {
+    gf_device base;              /* first */
+    struct gf_cuda_driver *driver;
+    int references;              /* under driver->lock */
+    atomic_long allocations;     /* alive: they outlive the last close, so the context must too */
+    CUdevice handle;
+    CUcontext context;           /* the primary context, retained */
+    unsigned long long context_id;    /* 0: the driver does not tell */
+    pthread_mutex_t mappings_lock;
+    struct gf_cuda_mapping *mappings; /* under mappings_lock */
+    struct gf_cuda_kernels kernels;
+};
+
+static inline struct gf_cuda_device *gf_cuda_device_of(gf_device *device) { return (struct gf_cuda_device *)device; }
+static inline const struct gf_cuda_api *gf_cuda_api_of(const struct gf_cuda_device *device) { return &device->driver->api; }
+
+/* The caller's state that a call of ours replaces, to be put back. */
+struct gf_cuda_scope {
+    CUstreamCaptureMode capture;
+};
+
+/* Makes our context current, and lifts the restrictions that a stream capture in this program puts on the calling thread.
+ * Each success needs its leave, by the same thread. Fails with CUDA_ERROR_CONTEXT_IS_DESTROYED after a reset of the device. */
+CUresult gf_cuda_enter(struct gf_cuda_device *device, struct gf_cuda_scope *scope);
+void gf_cuda_leave(struct gf_cuda_device *device, struct gf_cuda_scope *scope);
+
+/* Did the program reset the device, or has the driver shut down? Everything in our context is gone then. */
+bool gf_cuda_is_lost(struct gf_cuda_device *device);
+
+gf_status gf_cuda_pointer(gf_driver *driver, const void *address, struct gf_pointer *info);
+
+gf_status gf_cuda_alloc(gf_device *device, size_t bytes, void **address, struct gf_reason *why);
+gf_status gf_cuda_managed_alloc(gf_device *device, size_t bytes, void **address, struct gf_reason *why);
+gf_status gf_cuda_free(gf_device *device, void *address);
+gf_status gf_cuda_pinned_alloc(gf_device *device, size_t bytes, void **address, struct gf_reason *why);
+gf_status gf_cuda_pinned_free(gf_device *device, void *address);
+gf_status gf_cuda_host_register(gf_device *device, void *address, size_t bytes, struct gf_reason *why);
+gf_status gf_cuda_host_unregister(gf_device *device, void *address);
+void *gf_cuda_kernel_address(gf_device *device, const void *address);
+
+gf_status gf_cuda_ipc_export(gf_device *device, const void *address, struct gf_ipc_handle *handle, struct gf_reason *why);
+gf_status gf_cuda_ipc_open(gf_device *device, const struct gf_ipc_handle *handle, void **address, struct gf_reason *why);
+gf_status gf_cuda_ipc_close(gf_device *device, void *address);
+void gf_cuda_ipc_close_all(struct gf_cuda_device *device);
+
+gf_status gf_cuda_stream_create(gf_device *device, gf_stream **stream, struct gf_reason *why);
+void gf_cuda_stream_destroy(gf_device *device, gf_stream *stream);
+gf_status gf_cuda_copy(gf_device *device, gf_stream *stream, void *to, const void *from, size_t bytes);
+gf_status gf_cuda_fill(gf_device *device, gf_stream *stream, void *to, int byte, size_t bytes);
+gf_status gf_cuda_stream_query(gf_device *device, gf_stream *stream);
+gf_status gf_cuda_stream_sync(gf_device *device, gf_stream *stream);
+gf_status gf_cuda_device_sync(gf_device *device);
+CUstream gf_cuda_stream_handle(gf_stream *stream);
+
+gf_status gf_cuda_launch(gf_device *device, gf_stream *stream, enum gf_kernel kernel, int blocks, int threads,
+                         const void *arguments, size_t bytes, struct gf_reason *why);
+void gf_cuda_kernels_unload(struct gf_cuda_device *device);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Device memory of other processes. The driver maps an allocation once in a process: a table counts who uses the mapping.
+ */
+#include "device/cuda_device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a gf_ipc_handle holds. */
+struct handle {
+    CUipcMemHandle allocation;
+    uint64_t offset;             /* of the exported address in the allocation */
+    uint64_t bytes;              /* of the allocation */
+    uint64_t buffer_id;          /* of the exporter: a later allocation at the same place may have an equal CUipcMemHandle */
+    uint64_t process;            /* the exporter, gf_cuda_driver.process */
+};
+_Static_assert(sizeof(struct handle) <= GF_IPC_HANDLE_BYTES, "our handle fits into a gf_ipc_handle");
+
+/* One allocation of another process, mapped here. Owned by the device's table, under its mappings_lock. */
+struct gf_cuda_mapping {
+    struct gf_cuda_mapping *next;
+    struct handle handle;
+    CUdeviceptr start;
+    long uses;
+};
+
+static gf_status refuse_export(const struct gf_pointer *info, struct gf_reason *why)
+{
+    static const char *const kinds[] = {
+        [GF_MEMORY_HOST] = "host memory", [GF_MEMORY_PINNED] = "pinned host memory", [GF_MEMORY_MANAGED] = "managed memory",
+        [GF_MEMORY_DEVICE] = "device memory of a pool (cudaMallocAsync) or of the virtual memory functions",
+        [GF_MEMORY_INVALID] = "freed memory",
+    };
+    gf_reason_set(why, "%s cannot be mapped by other processes: plain cudaMalloc memory can", kinds[info->kind]);
+    return GF_ERR_UNSUPPORTED;
+}
+
+gf_status gf_cuda_ipc_export(gf_device *base, const void *address, struct gf_ipc_handle *out, struct gf_reason *why)
+{
+    struct gf_cuda_device *device = gf_cuda_device_of(base);
+    const struct gf_cuda_api *api = gf_cuda_api_of(device);
+    struct gf_pointer info;
+    gf_status status = gf_cuda_pointer(base->driver, address, &info);
+    if (status != GF_OK) {
+        gf_reason_set(why, "the CUDA driver does not say what %p is: an earlier kernel has crashed", address);
+        return status;
+    }
+    if (!base->caps.ipc) {
+        gf_reason_set(why, "CUDA device %d does not share memory between processes (WSL and integrated GPUs do not)",
+                      base->ordinal);
+        return GF_ERR_UNSUPPORTED;
+    }
+    if (!info.ipc)
+        return refuse_export(&info, why);
+
+    struct handle handle = {
+        .offset = (uint64_t)((const char *)address - (const char *)info.base), .bytes = info.size,
+        .buffer_id = info.buffer_id, .process = device->driver->process,
+    };
+    struct gf_cuda_scope scope;
+    CUresult result = gf_cuda_enter(device, &scope);
+    if (result == CUDA_SUCCESS) {
+        result = api->cuIpcGetMemHandle(&handle.allocation, (CUdeviceptr)info.base);
+        gf_cuda_leave(device, &scope);
+    }
+    if (result != CUDA_SUCCESS) {
+        status = gf_cuda_fail(api, result, why, "exporting %zu bytes of CUDA device %d to other processes", info.size,
+                              base->ordinal);
+        return status == GF_ERR_INVALID ? GF_ERR_UNSUPPORTED : status;
+    }
+    memset(out, 0, sizeof *out);
+    memcpy(out->bytes, &handle, sizeof handle);
+    return GF_OK;
+}
+
+/* Two exports of one allocation differ in the offset only. */
+static bool same_allocation(const struct handle *a, const struct handle *b)
+{
+    return a->process == b->process && a->buffer_id == b->buffer_id &&
+           memcmp(&a->allocation, &b->allocation, sizeof a->allocation) == 0;
+}
+
+static struct gf_cuda_mapping *find_by_handle(struct gf_cuda_device *device, const struct handle *handle)
+{
+    struct gf_cuda_mapping *mapping = device->mappings;
+    while (mapping && !same_allocation(&mapping->handle, handle))
+        mapping = mapping->next;
+    return mapping;
+}
+
+/* Out of memory and a crashed device are the caller's trouble; everything else means that this pair of processes cannot. */
+static gf_status refuse_open(const struct gf_cuda_device *device, CUresult result, const struct handle *handle,
+                             struct gf_reason *why)
+{
+    gf_status status = gf_cuda_fail(gf_cuda_api_of(device), result, why,
+                                    "mapping %llu bytes of another process's GPU memory into CUDA device %d (let all ranks "
+                                    "run in one container and see the same GPUs)",
+                                    (unsigned long long)handle->bytes, device->base.ordinal);
+    bool refused = status == GF_ERR_INVALID || result == CUDA_ERROR_INVALID_HANDLE || result == CUDA_ERROR_MAP_FAILED ||
+                   result == CUDA_ERROR_ALREADY_MAPPED || result == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED ||
+                   result == CUDA_ERROR_TOO_MANY_PEERS || result == CUDA_ERROR_OPERATING_SYSTEM || result == CUDA_ERROR_UNKNOWN;
+    return refused ? GF_ERR_UNSUPPORTED : status;
+}
+
+/* mappings_lock is held. */
+static gf_status map(struct gf_cuda_device *device, const struct handle *handle, struct gf_cuda_mapping **made,
+                     struct gf_reason *why)
+{
+    struct gf_cuda_mapping *mapping = calloc(1, sizeof *mapping);
+    if (!mapping) {
+        gf_reason_set(why, "no host memory to note a mapping");
+        return GF_ERR_NO_MEMORY;
+    }
+    mapping->handle = *handle;
+    struct gf_cuda_scope scope;
+    CUresult result = gf_cuda_enter(device, &scope);
+    if (result == CUDA_SUCCESS) {
+        result = gf_cuda_api_of(device)->cuIpcOpenMemHandle_v2(&mapping->start, handle->allocation,
+                                                               CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+        gf_cuda_leave(device, &scope);
+    }
+    if (result != CUDA_SUCCESS) {
+        free(mapping);
+        return refuse_open(device, result, handle, why);
+    }
+    mapping->next = device->mappings;
+    device->mappings = mapping;
+    *made = mapping;
+    return GF_OK;
+}
+
+gf_status gf_cuda_ipc_open(gf_device *base, const struct gf_ipc_handle *in, void **address, struct gf_reason *why)
+{
+    struct gf_cuda_device *device = gf_cuda_device_of(base);
+    struct handle handle;
+    memcpy(&handle, in->bytes, sizeof handle);
+    *address = NULL;
+    if (handle.process == device->driver->process) {
+        gf_reason_set(why, "this GPU memory belongs to the process itself: use its address instead of an IPC mapping");
+        return GF_ERR_UNSUPPORTED;
+    }
+    gf_status status = GF_OK;
+    pthread_mutex_lock(&device->mappings_lock);
+    struct gf_cuda_mapping *mapping = find_by_handle(device, &handle);
+    if (!mapping)
+        status = map(device, &handle, &mapping, why);
+    if (status == GF_OK) {
+        mapping->uses++;
+        *address = (void *)(mapping->start + handle.offset);
+    }
+    pthread_mutex_unlock(&device->mappings_lock);
+    return status;
+}
+
+/* mappings_lock is held. */
+static gf_status unmap(struct gf_cuda_device *device, struct gf_cuda_mapping **link)
+{
+    struct gf_cuda_mapping *mapping = *link;
+    struct gf_cuda_scope scope;
+    CUresult result = gf_cuda_enter(device, &scope);
+    if (result == CUDA_SUCCESS) {
+        result = gf_cuda_api_of(device)->cuIpcCloseMemHandle(mapping->start);
+        gf_cuda_leave(device, &scope);
+    }
+    *link = mapping->next;
+    free(mapping);
+    return gf_cuda_is_gone(result) ? GF_OK : gf_cuda_status(result);
+}
+
+gf_status gf_cuda_ipc_close(gf_device *base, void *address)
+{
+    struct gf_cuda_device *device = gf_cuda_device_of(base);
+    gf_status status = GF_ERR_INVALID;
+    pthread_mutex_lock(&device->mappings_lock);
+    for (struct gf_cuda_mapping **link = &device->mappings; *link; link = &(*link)->next) {
+        if ((CUdeviceptr)address - (*link)->start >= (*link)->handle.bytes)
+            continue;
+        status = --(*link)->uses == 0 ? unmap(device, link) : GF_OK;
+        break;
+    }
+    pthread_mutex_unlock(&device->mappings_lock);
+    return status;
+}
+
+void gf_cuda_ipc_close_all(struct gf_cuda_device *device)
+{
+    pthread_mutex_lock(&device->mappings_lock);
+    while (device->mappings)
+        unmap(device, &device->mappings);
+    pthread_mutex_unlock(&device->mappings_lock);
+}
