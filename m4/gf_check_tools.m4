@@ -20,15 +20,15 @@ AC_DEFUN([GF_TOOL_NOTE], [
 
 dnl GF_PYTHON: a Python 3, better one that has mpi4py.
 AC_DEFUN([GF_PYTHON], [
-    AC_ARG_VAR([PYTHON], [Python 3 with mpi4py and numpy, for the Python example])
+    AC_ARG_VAR([PYTHON], [Python 3 with mpi4py, for the Python example])
     AC_PATH_PROG([PYTHON], [python3])
-    AC_MSG_CHECKING([for a Python with mpi4py and numpy])
+    AC_MSG_CHECKING([for a Python with mpi4py])
     gf_mpi4py=no
     for gf_python in "$PYTHON" /usr/bin/python3; do
-        AS_IF([test -n "$gf_python" && "$gf_python" -c 'import numpy, mpi4py' 2>/dev/null],
+        AS_IF([test -n "$gf_python" && "$gf_python" -c 'import mpi4py' 2>/dev/null],
             [PYTHON=$gf_python; gf_mpi4py=yes; break])
     done
     AS_IF([test $gf_mpi4py = yes], [AC_MSG_RESULT([$PYTHON]); gf_mpi4py_note="on, by $PYTHON"],
         [AC_MSG_RESULT([no])
-         gf_mpi4py_note="off: mpi4py or numpy is missing (Debian and Ubuntu: python3-mpi4py python3-numpy); its test is skipped"])
+         gf_mpi4py_note="off: mpi4py is missing (Debian and Ubuntu: python3-mpi4py); its test is skipped"])
 ])

@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
+#
+# `make check`. Each kind of test has its fragment. A script among TESTS exits 77 to be counted as skipped, its last line says why.
+
 include tests/unit/local.mk
 include tests/property/local.mk
 include tests/mpi/local.mk
 include tests/model/local.mk
 include tests/fault/local.mk
+
+# What looks at the source and not at the build needs to run once only, not again under each sanitizer.
+if !GF_SANITIZE
+TESTS += tests/check_includes.sh tests/check_static.sh
+endif
+dist_check_SCRIPTS += tests/check_includes.sh tests/check_static.sh tests/count_results.sh
