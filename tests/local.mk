@@ -12,4 +12,6 @@ include tests/fault/local.mk
 if !GF_SANITIZE
 TESTS += tests/check_includes.sh tests/check_static.sh
 endif
-dist_check_SCRIPTS += tests/check_includes.sh tests/check_static.sh tests/count_results.sh
+dist_check_SCRIPTS += tests/check_includes.sh tests/check_static.sh tests/check_install.sh tests/check_warnings.sh \
+    tests/count_results.sh
+EXTRA_DIST += tests/setup.sh
