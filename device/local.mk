@@ -1,6 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
 pkginclude_HEADERS += include/gpufifo/device.h
-libgpufifo_la_SOURCES += device/device.h device/drivers.h device/driver.c
+libgpufifo_la_SOURCES += device/device.h device/drivers.h device/driver.c device/public.c
+
+# The emulated device.
+libgpufifo_la_SOURCES += \
+    device/emulated.c \
+    device/emulated.h \
+    device/emulated_arena.c \
+    device/emulated_arena.h \
+    device/emulated_copy.c \
+    device/emulated_copy.h \
+    device/emulated_device.c \
+    device/emulated_ipc.c \
+    device/emulated_ipc.h \
+    device/emulated_launch.c \
+    device/emulated_launch.h \
+    device/emulated_memory.c \
+    device/emulated_memory.h \
+    device/emulated_options.c \
+    device/emulated_options.h \
+    device/emulated_pool.c \
+    device/emulated_pool.h \
+    device/emulated_registered.c \
+    device/emulated_registered.h \
+    device/emulated_state.h \
+    device/emulated_stream.c \
+    device/emulated_stream.h
 
 # The CUDA adaptor reads cuda.h for its types and opens the driver at run time: nothing is linked.
 if HAVE_CUDA_H

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Device memory of one process, mapped by another of the same host: through /proc/<pid>/fd/<memfd>, so that both must see the
+ * same /proc and belong to the same user.
+ */
+#ifndef GF_DEVICE_EMULATED_IPC_H
+#define GF_DEVICE_EMULATED_IPC_H
+
+#include "device/emulated_memory.h"
+
+/* As gf_device_ipc_export, open and close (device/device.h).
+ *   export: GF_ERR_INVALID for what is not device memory, GF_ERR_UNSUPPORTED for memory that was imported.
+ *   open:   GF_ERR_INVALID for bytes that are no handle and for memory that was freed since;
+ *           GF_ERR_UNSUPPORTED for a handle of this process, and where the other process cannot be reached. */
+gf_status gf_emulated_ipc_export(struct gf_emulated_memory *memory, const void *address, struct gf_ipc_handle *handle,
+                                 struct gf_reason *why);
+gf_status gf_emulated_ipc_open(struct gf_emulated_memory *memory, const struct gf_ipc_handle *handle, void **address,
+                               struct gf_reason *why);
+/* Nobody may be using the memory any more if this is the last close. */
+gf_status gf_emulated_ipc_close(struct gf_emulated_memory *memory, void *address);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the environment variable GPUFIFO_EMULATED says about the emulated device.
+ */
+#ifndef GF_DEVICE_EMULATED_OPTIONS_H
+#define GF_DEVICE_EMULATED_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+struct gf_emulated_options {
+    bool weak;         /* "weak": stores that others see arrive in random order until a release */
+    bool solo;         /* "solo": kernels of several processes never run at the same time, as on a GPU without MPS */
+    bool noipc;        /* "noipc": other processes cannot map the memory */
+    bool torn;         /* "torn": 128-byte lines do not arrive whole */
+    int team;          /* "team=N": host threads that play one block, 1..64 */
+    int blocks;        /* "blocks=N": blocks that run at once, 1..256 */
+    size_t memory;     /* "memory=BYTES": addresses of each kind of memory, with K, M, G or T: 1M..1T. Only touched pages cost. */
+    uint64_t seed;     /* "seed=N": of all random delays and orders */
+};
+
+/* text: a comma list of the words above, empty or null for the defaults. GF_ERR_INVALID with a sentence that names the
+ * word; *options is then undefined. */
+gf_status gf_emulated_options_parse(const char *text, struct gf_emulated_options *options, struct gf_reason *why);
+
+#endif
