@@ -19,7 +19,9 @@ AC_DEFUN([GF_NETWORK_LIBRARY], [
     AS_CASE([$with_$1],
         [no], [gf_$1_note="off: --without-$1"],
         [AS_CASE([$with_$1], [auto|yes], [],
-            [CPPFLAGS="$CPPFLAGS -I$with_$1/include"; LDFLAGS="$LDFLAGS -L$with_$1/lib"])
+            [AS_IF([test ! -f "$with_$1/include/$2"],
+                [AC_MSG_ERROR([--with-$1=$with_$1: there is no $with_$1/include/$2; give the folder that $3 was installed into])])
+             CPPFLAGS="$CPPFLAGS -I$with_$1/include"; LDFLAGS="$LDFLAGS -L$with_$1/lib"])
          AC_CHECK_HEADER([$2],
             [AC_CHECK_LIB([$3], [$4], [gf_$1_note="found; used by the transports between nodes of a later release"],
                 [gf_$1_note="off: lib$3 is missing (Debian and Ubuntu: $5)"])],

@@ -69,7 +69,10 @@ int main(void)
     return gpufifo_free(device, memory);
 }
 EOF
-    ${CC:-cc} -o "$root/program" "$root/program.c" -I"$header" -L"$library" -lgpufifo && LD_LIBRARY_PATH=$library "$root/program"
+    local flags
+    flags=$(PKG_CONFIG_PATH=$library/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root pkg-config --cflags --libs gpufifo) || return 1
+    # shellcheck disable=SC2086
+    ${CC:-cc} -o "$root/program" "$root/program.c" $flags && LD_LIBRARY_PATH=$library "$root/program"
 }
 
 files() {
