@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The life of a staged call: bounce buffers, copies in, copies out.
+ */
+#include "mca_coll_gpufifo/stage.h"
+
+#include <stdlib.h>
+
+#include "mca_coll_gpufifo/module.h"
+#include "mca_coll_gpufifo/stage_copy.h"
+
+enum { BOUNCE_ALIGN = 64 };   /* a bounce has the user's address modulo this: the alignment of elements survives */
+
+/* What a buffer in device memory needs. */
+struct bounce {
+    struct gf_stage_pool *pool;        /* its device's; null: this buffer is not staged */
+    void *memory;                      /* pinned */
+    size_t bytes;
+    struct gf_transfer load, store;    /* device to bounce, bounce to device */
+    struct gf_stage_lane *lane;        /* while copies are under way; both bounces of one device share theirs */
+};
+
+/* Owner: the call. */
+struct gf_staged {
+    struct bounce send, recv;
+    size_t bytes;                      /* that the operation reads */
+    ompi_communicator_t *comm;
+    const char *function;
+};
+
+static bool is_device(const struct gf_stage_buffer *buffer)
+{
+    ptrdiff_t offset;
+
+    /* The address itself may lie outside of the memory: MPI_BOTTOM, lower bounds, displacements. A byte of data cannot. */
+    return (gf_layout_any_byte(&buffer->in, &offset) || gf_layout_any_byte(&buffer->out, &offset)) &&
+           gf_memory_is_device((const char *)buffer->user + offset);
+}
+
+bool gf_stage_needed(const struct gf_stage_call *call)
+{
+    return is_device(&call->send) || is_device(&call->recv);
+}
+
+static bool fail(struct gf_stage_call *call, gf_status status, const struct gf_reason *why)
+{
+    call->result = gf_error_to_mpi(status, why, call->staged->comm, call->staged->function);
+    return false;
+}
+
+static struct gf_layout_span both(struct gf_layout_span a, struct gf_layout_span b)
+{
+    if (a.bytes == 0 || b.bytes == 0) {
+        return a.bytes ? a : b;
+    }
+    return (struct gf_layout_span){
+        .low = a.low < b.low ? a.low : b.low,
+        .high = a.high > b.high ? a.high : b.high,
+        .bytes = a.bytes + b.bytes,
+    };
+}
+
+static bool contains(const struct gf_pointer *allocation, const char *start, size_t bytes)
+{
+    const char *base = allocation->base;
+
+    return start >= base && start + bytes <= base + allocation->size;
+}
+
+static gf_status find_pool(const struct gf_stage_buffer *buffer, struct gf_pointer *info, struct gf_stage_pool **pool,
+                           struct gf_reason *why)
+{
+    ptrdiff_t offset = 0;
+
+    if (!gf_layout_any_byte(&buffer->in, &offset)) {
+        gf_layout_any_byte(&buffer->out, &offset);
+    }
+    gf_status status = gf_memory_query((const char *)buffer->user + offset, info, why);
+    return status == GF_OK ? gf_stage_pool_get(mca_coll_gpufifo_component.staging, info->ordinal, pool, why) : status;
+}
+
+/* On failure the bounce may be half made: discard it. */
+static gf_status make_bounce(struct bounce *bounce, struct gf_stage_buffer *buffer, struct gf_reason *why)
+{
+    struct gf_layout_span span = both(gf_layout_measure(&buffer->in), gf_layout_measure(&buffer->out));
+    size_t bytes = (size_t)(span.high - span.low);
+    char *start = (char *)buffer->user + span.low;
+    struct gf_pointer info;
+
+    gf_status status = find_pool(buffer, &info, &bounce->pool, why);
+    if (status != GF_OK) {
+        return status;
+    }
+    bounce->bytes = bytes + BOUNCE_ALIGN;
+    status = gf_bounce_alloc(bounce->pool, bounce->bytes, &bounce->memory, why);
+    if (status != GF_OK) {
+        return status;
+    }
+    buffer->host = (char *)bounce->memory + (uintptr_t)start % BOUNCE_ALIGN - span.low;
+
+    enum gf_transfer_gaps gaps = contains(&info, start, bytes) ? GF_GAPS_COPY : GF_GAPS_KEEP;
+    status = gf_transfer_plan(&bounce->load, &buffer->in, gaps, bounce->pool, buffer->host, buffer->user, why);
+    if (status != GF_OK) {
+        return status;
+    }
+    return gf_transfer_plan(&bounce->store, &buffer->out, GF_GAPS_KEEP, bounce->pool, buffer->user, buffer->host, why);
+}
+
+static void discard_bounce(struct bounce *bounce)
+{
+    if (!bounce->pool) {
+        return;
+    }
+    gf_transfer_release(&bounce->load, bounce->pool);
+    gf_transfer_release(&bounce->store, bounce->pool);
+    if (bounce->memory) {
+        gf_bounce_free(bounce->pool, bounce->memory, bounce->bytes);
+    }
+}
+
+bool gf_stage_prepare(struct gf_stage_call *call, ompi_communicator_t *comm, const char *function)
+{
+    struct gf_reason why = {""};
+    struct gf_staged *staged = calloc(1, sizeof *staged);
+    gf_status status = GF_OK;
+
+    if (!staged) {
+        gf_reason_set(&why, "no host memory to stage a buffer");
+        call->result = gf_error_to_mpi(GF_ERR_NO_MEMORY, &why, comm, function);
+        return false;
+    }
+    staged->comm = comm;
+    staged->function = function;
+    staged->bytes = gf_layout_measure(&call->send.in).bytes + gf_layout_measure(&call->recv.in).bytes;
+    call->staged = staged;
+    if (is_device(&call->send)) {
+        status = make_bounce(&staged->send, &call->send, &why);
+    }
+    if (status == GF_OK && is_device(&call->recv)) {
+        status = make_bounce(&staged->recv, &call->recv, &why);
+    }
+    if (status != GF_OK) {
+        fail(call, status, &why);
+        gf_stage_discard(call);
+        return false;
+    }
+    return true;
+}
+
+/* Queues one of the bounce's copies. Its lane is the other's where that is one of the same device: one wait does for both. */
+static gf_status queue(struct bounce *bounce, const struct bounce *other, const struct gf_transfer *transfer, struct gf_reason *why)
+{
+    if (!bounce->pool || transfer->bytes == 0) {
+        return GF_OK;
+    }
+    if (!bounce->lane && other->lane && other->pool == bounce->pool) {
+        bounce->lane = other->lane;
+    }
+    if (!bounce->lane) {
+        gf_status status = gf_lane_acquire(bounce->pool, &bounce->lane, why);
+
+        if (status != GF_OK) {
+            return status;
+        }
+    }
+    return gf_transfer_queue(transfer, bounce->lane, why);
+}
+
+/* Asks or waits, by `check`, for the end of the copies in both lanes; the first error counts. */
+static gf_status check_lanes(const struct gf_staged *staged, gf_status (*check)(gf_device *, gf_stream *))
+{
+    const struct gf_stage_lane *send = staged->send.lane;
+    const struct gf_stage_lane *recv = staged->recv.lane;
+    gf_status first = send ? check(send->device, send->stream) : GF_OK;
+    gf_status second = recv && recv != send ? check(recv->device, recv->stream) : GF_OK;
+
+    return first == GF_OK || (first > 0 && second < 0) ? second : first;
+}
+
+static bool report_copies(struct gf_stage_call *call, gf_status status)
+{
+    struct gf_reason why;
+
+    gf_reason_set(&why, "a copy between a buffer in device memory and the host ended with \"%s\"; "
+                        "was the buffer freed before the operation was complete?", gf_status_string(status));
+    return fail(call, status, &why);
+}
+
+bool gf_stage_load(struct gf_stage_call *call)
+{
+    struct gf_staged *staged = call->staged;
+    struct gf_reason why = {""};
+    gf_status status = queue(&staged->send, &staged->recv, &staged->send.load, &why);
+
+    gf_pvars_count(&mca_coll_gpufifo_component.pvars, GF_PATH_STAGED, staged->bytes);
+    if (status == GF_OK) {
+        status = queue(&staged->recv, &staged->send, &staged->recv.load, &why);
+    }
+    if (status != GF_OK) {
+        return fail(call, status, &why);
+    }
+    status = check_lanes(staged, gf_device_stream_sync);
+    return status == GF_OK || report_copies(call, status);
+}
+
+bool gf_stage_store(struct gf_stage_call *call)
+{
+    struct gf_staged *staged = call->staged;
+    struct gf_reason why = {""};
+    gf_status status = queue(&staged->recv, &staged->send, &staged->recv.store, &why);
+
+    return status == GF_OK || fail(call, status, &why);
+}
+
+bool gf_stage_poll(struct gf_stage_call *call)
+{
+    gf_status status = check_lanes(call->staged, gf_device_stream_query);
+
+    if (status < 0) {
+        report_copies(call, status);
+    }
+    return status <= 0;
+}
+
+void gf_stage_settle(struct gf_stage_call *call)
+{
+    struct gf_staged *staged = call->staged;
+    gf_status status = check_lanes(staged, gf_device_stream_sync);
+
+    if (status < 0 && call->result == MPI_SUCCESS) {
+        report_copies(call, status);
+    }
+    if (staged->recv.lane && staged->recv.lane != staged->send.lane) {
+        gf_lane_release(staged->recv.lane);
+    }
+    if (staged->send.lane) {
+        gf_lane_release(staged->send.lane);
+    }
+    staged->send.lane = staged->recv.lane = NULL;
+}
+
+void gf_stage_discard(struct gf_stage_call *call)
+{
+    if (call->staged) {
+        gf_stage_settle(call);
+        discard_bounce(&call->staged->send);
+        discard_bounce(&call->staged->recv);
+        free(call->staged);
+        call->staged = NULL;
+    }
+}
+
+bool gf_stage_begin_staged(struct gf_stage_call *call, ompi_communicator_t *comm, const char *function)
+{
+    if (!gf_stage_prepare(call, comm, function)) {
+        return false;
+    }
+    if (!gf_stage_load(call)) {
+        gf_stage_discard(call);
+        return false;
+    }
+    return true;
+}
+
+int gf_stage_end_staged(struct gf_stage_call *call)
+{
+    if (call->result == MPI_SUCCESS) {
+        gf_stage_store(call);
+    }
+    gf_stage_discard(call);
+    return call->result;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Staging: a collective with device buffers runs through host memory and the component that had it before us.
+ *
+ * Each buffer argument gets a bounce buffer with the same layout, so that counts, displacements, types and operations are
+ * passed on unchanged and only addresses differ. What the operation reads is copied to the bounce before it, what it writes
+ * is copied back after it, block by block where the layout has gaps: the gaps belong to somebody else, who may be writing
+ * them. Host buffers and buffers that this rank's role makes insignificant are passed on as they are.
+ *
+ * A collective describes its buffers and then is three thin callers:
+ *
+ *     struct gf_stage_call call = describe(...);
+ *     if (gf_stage_begin(&call, comm, "MPI_Bcast")) {                  or gf_request_begin, gf_request_init (request.h)
+ *         call.result = saved->coll_bcast(call.recv.host, ...);
+ *     }
+ *     return gf_stage_end(&call);                                      or gf_request_return
+ */
+#ifndef GF_MCA_STAGE_H
+#define GF_MCA_STAGE_H
+
+#include "mca_coll_gpufifo/memory_kind.h"
+#include "mca_coll_gpufifo/stage_layout.h"
+
+struct gf_staged;                      /* stage.c: bounce buffers and copies */
+struct gf_stage_request;               /* request.c */
+
+/* One buffer argument. */
+struct gf_stage_buffer {
+    void *user;                        /* as the program passed it; MPI_IN_PLACE and null too */
+    struct gf_layout in;               /* what the operation reads there */
+    struct gf_layout out;              /* what it writes there */
+    void *host;                        /* what to pass to the saved function: user, or an address in the bounce */
+};
+
+/* Made anew for each call, host-only ones too: keep it small. Layouts borrow the caller's arrays until begin has returned. */
+struct gf_stage_call {
+    struct gf_stage_buffer send, recv;
+    int result;                        /* MPI or OMPI error code, MPI_SUCCESS at first */
+    struct gf_staged *staged;          /* null: no significant buffer lies in device memory */
+    struct gf_stage_request *request;  /* where the call moves to when it outlives its function */
+};
+
+/* A call with these two buffers. Functions that have one buffer only call it recv. */
+static inline struct gf_stage_call gf_stage_call(const void *send, struct gf_layout send_in,
+                                                 void *recv, struct gf_layout recv_in, struct gf_layout recv_out)
+{
+    return (struct gf_stage_call){
+        .send = {.user = (void *)send, .in = send_in, .host = (void *)send},
+        .recv = {.user = recv, .in = recv_in, .out = recv_out, .host = recv},
+        .result = MPI_SUCCESS,
+    };
+}
+
+/* Does a significant buffer lie in device memory? */
+bool gf_stage_needed(const struct gf_stage_call *call);
+
+/* The life of a staged call: prepare → (load → the saved function → store → settle)* → discard, one thread at a time.
+ * Those that return bool return false when they failed: call->result then has the error, which was reported. */
+bool gf_stage_prepare(struct gf_stage_call *call, ompi_communicator_t *comm, const char *function);
+bool gf_stage_load(struct gf_stage_call *call);           /* waits for the copies */
+bool gf_stage_store(struct gf_stage_call *call);          /* does not wait */
+bool gf_stage_poll(struct gf_stage_call *call);           /* true: the copies of store have ended, well or not */
+void gf_stage_settle(struct gf_stage_call *call);         /* waits for all its copies; it may then be loaded again */
+void gf_stage_discard(struct gf_stage_call *call);        /* settles and gives everything back; may be repeated */
+
+bool gf_stage_begin_staged(struct gf_stage_call *call, ompi_communicator_t *comm, const char *function);
+int gf_stage_end_staged(struct gf_stage_call *call);
+
+/* Before the saved function: false means do not call it, call->result says why. comm: whose errors these are; may be null.
+ * function: MPI's name of it, for messages; lives for ever. */
+static inline bool gf_stage_begin(struct gf_stage_call *call, ompi_communicator_t *comm, const char *function)
+{
+    return !gf_stage_needed(call) || gf_stage_begin_staged(call, comm, function);
+}
+
+/* After it, in both cases: the result of the whole call. */
+static inline int gf_stage_end(struct gf_stage_call *call)
+{
+    return call->staged ? gf_stage_end_staged(call) : call->result;
+}
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Copying the data of a layout between device memory and its bounce buffer: one driver call, however many blocks it has.
+ */
+#ifndef GF_MCA_STAGE_COPY_H
+#define GF_MCA_STAGE_COPY_H
+
+#include "mca_coll_gpufifo/stage_layout.h"
+#include "mca_coll_gpufifo/stage_pool.h"
+
+/* One copy that may be queued again and again. Owner: the staged buffer. Empty (bytes == 0) when zeroed. */
+struct gf_transfer {
+    char *to;                          /* where the layout's lowest byte goes; user addresses */
+    const char *from;
+    size_t bytes;                      /* from the lowest to behind the highest byte of data */
+    struct gf_piece *pieces;           /* pinned, kernel addresses; null: copy all bytes as one */
+    struct gf_block_list blocks;       /* the same relative to `to` and `from`, for a device without the copy kernel */
+    size_t data_bytes;                 /* of all pieces */
+};
+
+enum gf_transfer_gaps {
+    GF_GAPS_KEEP,                      /* bytes between the blocks are neither read nor written */
+    GF_GAPS_COPY                       /* they may be, where that is cheaper */
+};
+
+/* Plans the copy of a layout's data. to, from: the two addresses that stand for the layout's origin (they may lie outside of
+ * the memory, only the data need not). On failure the transfer is empty. */
+gf_status gf_transfer_plan(struct gf_transfer *transfer, const struct gf_layout *layout, enum gf_transfer_gaps gaps,
+                           struct gf_stage_pool *pool, void *to, const void *from, struct gf_reason *why);
+
+/* Queues it in the lane's stream, nothing if it is empty. The lists are in use until the stream has done it. */
+gf_status gf_transfer_queue(const struct gf_transfer *transfer, struct gf_stage_lane *lane, struct gf_reason *why);
+
+/* Gives the lists back and leaves it empty. No copy may be under way. */
+void gf_transfer_release(struct gf_transfer *transfer, struct gf_stage_pool *pool);
+
+#endif

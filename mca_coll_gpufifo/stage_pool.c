@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Bounce memory by powers of two, and lanes, each list last in, first out: what was used last is warm.
+ */
+#include "mca_coll_gpufifo/stage_pool.h"
+
+#include <stdlib.h>
+
+#include "mca_coll_gpufifo/module.h"
+#include "mca_coll_gpufifo/request.h"
+
+enum {
+    SMALLEST_CLASS = 12,   /* a page */
+    CLASSES = 12           /* up to GF_BOUNCE_KEEP_BYTES */
+};
+_Static_assert((size_t)1 << (SMALLEST_CLASS + CLASSES - 1) == GF_BOUNCE_KEEP_BYTES, "the last class is the largest that is kept");
+
+/* Free bounce memory holds its own list. */
+struct free_bounce {
+    struct free_bounce *next;
+};
+
+struct gf_stage_pool {
+    gf_device *device;
+    struct gf_staging *staging;
+    struct free_bounce *free[CLASSES];
+    size_t kept;                       /* bytes in free[] */
+    struct gf_stage_lane *idle;
+    struct gf_stage_pool *next;
+};
+
+struct gf_staging *gf_staging_create(void)
+{
+    struct gf_staging *staging = calloc(1, sizeof *staging);
+
+    if (!staging) {
+        return NULL;
+    }
+    staging->requests = gf_request_queue_create();
+    if (!staging->requests) {
+        free(staging);
+        return NULL;
+    }
+    pthread_mutex_init(&staging->lock, NULL);
+    return staging;
+}
+
+static void lane_destroy(struct gf_stage_lane *lane)
+{
+    if (lane->stream) {
+        gf_device_stream_destroy(lane->device, lane->stream);
+    }
+    if (lane->words) {
+        gf_device_pinned_free(lane->device, lane->words);
+    }
+    if (lane->blocks_done) {
+        gf_device_free(lane->device, lane->blocks_done);
+    }
+    free(lane);
+}
+
+static void pool_destroy(struct gf_stage_pool *pool)
+{
+    while (pool->idle) {
+        struct gf_stage_lane *lane = pool->idle;
+        pool->idle = lane->next;
+        lane_destroy(lane);
+    }
+    for (int i = 0; i < CLASSES; i++) {
+        while (pool->free[i]) {
+            struct free_bounce *bounce = pool->free[i];
+            pool->free[i] = bounce->next;
+            gf_device_pinned_free(pool->device, bounce);
+        }
+    }
+    free(pool);
+}
+
+void gf_staging_destroy(struct gf_staging *staging)
+{
+    if (!staging) {
+        return;
+    }
+    gf_request_queue_destroy(staging->requests);
+    while (staging->pools) {
+        struct gf_stage_pool *pool = staging->pools;
+        staging->pools = pool->next;
+        pool_destroy(pool);
+    }
+    pthread_mutex_destroy(&staging->lock);
+    free(staging);
+}
+
+static struct gf_stage_pool *find_pool(struct gf_staging *staging, int ordinal)
+{
+    struct gf_stage_pool *pool = staging->pools;
+
+    while (pool && pool->device->ordinal != ordinal) {
+        pool = pool->next;
+    }
+    return pool;
+}
+
+/* With the lock held. */
+static gf_status add_pool(struct gf_staging *staging, int ordinal, struct gf_stage_pool **pool, struct gf_reason *why)
+{
+    gf_device *device = gf_component_device(ordinal, why);
+
+    if (!device) {
+        return GF_ERR_DEVICE;
+    }
+    *pool = calloc(1, sizeof **pool);
+    if (!*pool) {
+        gf_reason_set(why, "no host memory to stage buffers of device %d", ordinal);
+        return GF_ERR_NO_MEMORY;
+    }
+    (*pool)->device = device;
+    (*pool)->staging = staging;
+    (*pool)->next = staging->pools;
+    staging->pools = *pool;
+    return GF_OK;
+}
+
+gf_status gf_stage_pool_get(struct gf_staging *staging, int ordinal, struct gf_stage_pool **pool, struct gf_reason *why)
+{
+    gf_status status = GF_OK;
+
+    pthread_mutex_lock(&staging->lock);
+    *pool = find_pool(staging, ordinal);
+    if (!*pool) {
+        status = add_pool(staging, ordinal, pool, why);
+    }
+    pthread_mutex_unlock(&staging->lock);
+    return status;
+}
+
+gf_device *gf_stage_pool_device(const struct gf_stage_pool *pool)
+{
+    return pool->device;
+}
+
+/* The class whose memory holds so many bytes; CLASSES if they are too many to keep. */
+static int class_of(size_t bytes)
+{
+    int class = 0;
+
+    while (class < CLASSES && (size_t)1 << (SMALLEST_CLASS + class) < bytes) {
+        class++;
+    }
+    return class;
+}
+
+static size_t class_bytes(int class, size_t bytes)
+{
+    return class < CLASSES ? (size_t)1 << (SMALLEST_CLASS + class) : bytes;
+}
+
+gf_status gf_bounce_alloc(struct gf_stage_pool *pool, size_t bytes, void **address, struct gf_reason *why)
+{
+    int class = class_of(bytes);
+
+    if (class < CLASSES) {
+        pthread_mutex_lock(&pool->staging->lock);
+        struct free_bounce *bounce = pool->free[class];
+        if (bounce) {
+            pool->free[class] = bounce->next;
+            pool->kept -= class_bytes(class, bytes);
+        }
+        pthread_mutex_unlock(&pool->staging->lock);
+        if (bounce) {
+            *address = bounce;
+            return GF_OK;
+        }
+    }
+    return gf_device_pinned_alloc(pool->device, class_bytes(class, bytes), address, why);
+}
+
+void gf_bounce_free(struct gf_stage_pool *pool, void *address, size_t bytes)
+{
+    int class = class_of(bytes);
+    bool keep = false;
+
+    if (class < CLASSES) {
+        pthread_mutex_lock(&pool->staging->lock);
+        keep = pool->kept + class_bytes(class, bytes) <= GF_BOUNCE_KEEP_TOTAL;
+        if (keep) {
+            struct free_bounce *bounce = address;
+            bounce->next = pool->free[class];
+            pool->free[class] = bounce;
+            pool->kept += class_bytes(class, bytes);
+        }
+        pthread_mutex_unlock(&pool->staging->lock);
+    }
+    if (!keep) {
+        gf_device_pinned_free(pool->device, address);
+    }
+}
+
+static gf_status lane_create(struct gf_stage_pool *pool, struct gf_stage_lane **created, struct gf_reason *why)
+{
+    struct gf_stage_lane *lane = calloc(1, sizeof *lane);
+
+    if (!lane) {
+        gf_reason_set(why, "no host memory for a stream of device %d", pool->device->ordinal);
+        return GF_ERR_NO_MEMORY;
+    }
+    lane->device = pool->device;
+    lane->pool = pool;
+
+    gf_status status = gf_device_stream_create(lane->device, &lane->stream, why);
+    if (status == GF_OK) {
+        status = gf_device_pinned_alloc(lane->device, sizeof *lane->words, (void **)&lane->words, why);
+    }
+    if (status == GF_OK) {
+        status = gf_device_alloc(lane->device, sizeof *lane->blocks_done, (void **)&lane->blocks_done, why);
+    }
+    if (status == GF_OK) {
+        status = gf_device_fill(lane->device, lane->stream, lane->blocks_done, 0, sizeof *lane->blocks_done);
+    }
+    if (status != GF_OK) {
+        lane_destroy(lane);
+        return status;
+    }
+    *created = lane;
+    return GF_OK;
+}
+
+gf_status gf_lane_acquire(struct gf_stage_pool *pool, struct gf_stage_lane **lane, struct gf_reason *why)
+{
+    pthread_mutex_lock(&pool->staging->lock);
+    *lane = pool->idle;
+    if (*lane) {
+        pool->idle = (*lane)->next;
+    }
+    pthread_mutex_unlock(&pool->staging->lock);
+    return *lane ? GF_OK : lane_create(pool, lane, why);
+}
+
+void gf_lane_release(struct gf_stage_lane *lane)
+{
+    struct gf_stage_pool *pool = lane->pool;
+
+    pthread_mutex_lock(&pool->staging->lock);
+    lane->next = pool->idle;
+    pool->idle = lane;
+    pthread_mutex_unlock(&pool->staging->lock);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What staging keeps between calls, one pool a device: pinned bounce memory and lanes (streams), both expensive to make.
+ *
+ *   gf_staging       one a process, in the component's struct
+ *   gf_stage_pool    one a device, made when the first buffer of that device is staged
+ *   gf_stage_lane    a stream with the words that a copy kernel reports to; belongs to one call at a time
+ *
+ * Threads: all functions but create and destroy may be called from any thread. None waits for the device.
+ */
+#ifndef GF_MCA_STAGE_POOL_H
+#define GF_MCA_STAGE_POOL_H
+
+#include <pthread.h>
+
+#include "device/device.h"
+
+/* Bounce memory up to this size is kept for the next call; larger memory goes back to the system at once. */
+#define GF_BOUNCE_KEEP_BYTES ((size_t)8 << 20)
+/* And of all sizes together at most so much is kept, per device. */
+#define GF_BOUNCE_KEEP_TOTAL ((size_t)64 << 20)
+
+struct gf_request_queue;               /* request.h */
+struct gf_stage_pool;
+
+struct gf_staging {
+    pthread_mutex_t lock;              /* guards pools, and each pool's lists */
+    struct gf_stage_pool *pools;
+    struct gf_request_queue *requests;
+};
+
+/* Pinned words of a lane. The copy kernel waits for nobody, so abort stays 0. */
+struct gf_lane_words {
+    uint64_t done;
+    uint32_t error;
+    uint32_t abort;
+};
+
+struct gf_stage_lane {
+    gf_device *device;
+    gf_stream *stream;
+    struct gf_lane_words *words;       /* pinned */
+    uint32_t *blocks_done;             /* device memory */
+    uint64_t ticket;
+    struct gf_stage_pool *pool;
+    struct gf_stage_lane *next;        /* the pool's idle lanes */
+};
+
+/* Null when memory is out. destroy: after the last staged request, before the devices close; null is allowed. */
+struct gf_staging *gf_staging_create(void);
+void gf_staging_destroy(struct gf_staging *staging);
+
+/* The pool of a device, by its ordinal; lives as long as staging. */
+gf_status gf_stage_pool_get(struct gf_staging *staging, int ordinal, struct gf_stage_pool **pool, struct gf_reason *why);
+gf_device *gf_stage_pool_device(const struct gf_stage_pool *pool);
+
+/* Pinned memory of at least that size, page-aligned, contents undefined. free takes the same size. */
+gf_status gf_bounce_alloc(struct gf_stage_pool *pool, size_t bytes, void **address, struct gf_reason *why);
+void gf_bounce_free(struct gf_stage_pool *pool, void *address, size_t bytes);
+
+/* A lane without work in its stream, and back again: the caller has seen its work end. */
+gf_status gf_lane_acquire(struct gf_stage_pool *pool, struct gf_stage_lane **lane, struct gf_reason *why);
+void gf_lane_release(struct gf_stage_lane *lane);
+
+#endif
