@@ -102,6 +102,14 @@ static inline int gf_mpi_world_rank(const ompi_proc_t *proc)
 
 static inline bool gf_mpi_same_node(const ompi_proc_t *proc) { return OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags); }
 
+/* The type of our requests for collectives. In 4.1 the errors of a collective's request go to MPI_COMM_WORLD, only those of a
+ * point-to-point request to the handler of their own communicator. */
+#if OMPI_MAJOR_VERSION == 4
+#define GF_MPI_REQUEST_TYPE OMPI_REQUEST_PML
+#else
+#define GF_MPI_REQUEST_TYPE OMPI_REQUEST_COLL
+#endif
+
 /* May several threads be in MPI at once? */
 static inline bool gf_mpi_threads(void) { return ompi_mpi_thread_multiple; }
 
