@@ -22,4 +22,8 @@ struct gf_bootstrap {
     void (*progress)(void *ctx);
 };
 
+/* Collective: GF_OK on all ranks if all came with GF_OK, else on all ranks the status of the lowest rank that did not, and its
+ * reason in *why (which also holds this rank's own on entry). Doubles as a barrier. */
+gf_status gf_bootstrap_agree(const struct gf_bootstrap *bootstrap, gf_status mine, struct gf_reason *why);
+
 #endif

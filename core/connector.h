@@ -36,7 +36,7 @@ struct gf_blob { unsigned char bytes[GF_BLOB_BYTES]; };
 /* The kernel addresses at this end, valid when READY. Sender: as mapped here, of the peer's memory, but head is ours;
  * receiver: our own memory, but head is the sender's as mapped here. Layout of FIFO memory: core/layout.h. */
 struct gf_endpoint {
-    void *memory;                  /* receiver: the user address of its own memory, which begins with the LL slots; sender: null */
+    void *memory;                  /* user address of this end's own memory: LL slots and what follows, or heads; null if it needs none */
     char *ll_slots;                /* two slots of ll_bytes each, or null */
     char *slots;                   /* channels × GF_FIFO_DEPTH × slot_bytes, or null */
     char *tails;                   /* channels × GF_LINE: tail, then sizes */

@@ -1,2 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-libgfcore_la_SOURCES += core/bootstrap.h core/comm.h core/config.h core/connector.h core/host_executor.h core/plan.h core/segment.h
+libgfcore_la_SOURCES += \
+    core/abort.c core/abort.h \
+    core/allreduce.c \
+    core/bootstrap.c core/bootstrap.h \
+    core/comm.c core/comm.h core/comm_private.h \
+    core/config.h \
+    core/connect.c core/connect.h \
+    core/connector.c core/connector.h \
+    core/execute.c core/execute.h \
+    core/fault.c core/fault.h \
+    core/host_executor.h core/host_ordered.h \
+    core/layout.h \
+    core/one_shot.c core/one_shot.h \
+    core/peers.c core/peers.h \
+    core/plan.c core/plan.h \
+    core/ring.c core/ring.h \
+    core/segment.c core/segment.h \
+    core/tuner.c core/tuner.h \
+    core/watch.c core/watch.h

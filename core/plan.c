@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "core/tuner.h"
+#include "kernels/work.h"
 
 const char *gf_algorithm_name(enum gf_algorithm algorithm)
 {
@@ -66,24 +67,27 @@ static bool available(const struct gf_plan_input *input, enum gf_algorithm algor
     return !(input->unavailable & 1u << algorithm);
 }
 
-static void decide_forced(const struct gf_plan_input *input, enum gf_algorithm forced, struct gf_plan *plan)
-{
-    if (!available(input, forced)) {
-        decide(plan, GF_PLAN_STAGE, "%s was asked for, but could not be connected", gf_algorithm_name(forced));
-    } else if (forced != GF_PLAN_HOST && !input->kernels_may_wait) {
-        decide(plan, GF_PLAN_STAGE, "%s was asked for, but its kernels wait for one another and ranks here cannot run at once",
-               gf_algorithm_name(forced));
-    } else {
-        decide(plan, forced, "%s was asked for by a setting", gf_algorithm_name(forced));
-    }
-}
-
 static void decide_host(const struct gf_plan_input *input, struct gf_plan *plan, const char *because)
 {
     if (available(input, GF_PLAN_HOST)) {
         decide(plan, GF_PLAN_HOST, "host-sequenced: %s", because);
     } else {
         decide(plan, GF_PLAN_STAGE, "%s, and host memory could not be shared", because);
+    }
+}
+
+static void decide_forced(const struct gf_config *config, const struct gf_plan_input *input, enum gf_algorithm forced, struct gf_plan *plan)
+{
+    const char *name = gf_algorithm_name(forced);
+
+    if (!available(input, forced)) {
+        decide(plan, GF_PLAN_STAGE, "%s was asked for, but could not be connected", name);
+    } else if (forced == GF_PLAN_HOST || input->kernels_may_wait) {
+        decide(plan, forced, "%s was asked for by a setting", name);
+    } else if (config->strict) {
+        decide(plan, GF_PLAN_STAGE, "%s was asked for, but kernels of ranks that share a device cannot run at once here", name);
+    } else {
+        decide_host(input, plan, "kernels of ranks that share a device cannot run at once here");
     }
 }
 
@@ -119,9 +123,11 @@ static void size_launch(const struct gf_config *config, const struct gf_plan_inp
         size_t piece = config->ll_slot_bytes / gf_type_size(input->type);
 
         plan->blocks = gf_tuner_one_shot_blocks(bytes, config->ll_slot_bytes, input->blocks);
+        plan->threads = gf_tuner_one_shot_threads(bytes, config->ll_slot_bytes, plan->blocks);
         plan->pieces = (uint32_t)((input->count + piece - 1) / piece);
     } else if (plan->algorithm == GF_PLAN_RING) {
         plan->blocks = gf_tuner_ring_blocks(bytes, input->ranks, input->blocks);
+        plan->threads = GF_BLOCK_THREADS;
     }
 }
 
@@ -140,7 +146,7 @@ void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_inpu
     } else if (!input->device_has_type && forced != GF_PLAN_HOST) {
         decide(plan, GF_PLAN_STAGE, "the device has no arithmetic for %s", gf_type_name(input->type));
     } else if (forced != GF_PLAN_NONE) {
-        decide_forced(input, forced, plan);
+        decide_forced(config, input, forced, plan);
     } else if (!input->kernels_may_wait) {
         decide_host(input, plan, "kernels of ranks that share a device cannot run at once here");
     } else {

@@ -18,12 +18,14 @@ enum gf_algorithm {
     GF_PLAN_ONE_SHOT,        /* kernels, LL lines straight to every peer */
     GF_PLAN_RING,            /* kernels, Simple FIFOs round a ring */
     GF_PLAN_HOST,            /* host-sequenced: nothing waits on the device */
-    GF_PLAN_STAGE            /* not ours: the caller stages through the saved component */
+    GF_PLAN_STAGE,           /* not ours: the caller stages through the saved component */
+    GF_PLAN_COUNT
 };
 
 struct gf_plan {
     enum gf_algorithm algorithm;
     int blocks;              /* of the launch; 0 for what launches nothing */
+    int threads;             /* of each block; 0 as blocks */
     uint32_t pieces;         /* one-shot: of the message; else 0 */
     char reason[160];        /* one sentence: which path and why that */
 };

@@ -10,6 +10,8 @@
  */
 #include "core/tuner.h"
 
+#include "kernels/work.h"
+
 /* 9.6, 11.5, 15.4 µs lie on 7.7 + 0.97 · ranks: every rank polls every other one's line. */
 static const double one_shot_base_us = 7.7;
 static const double one_shot_rank_us = 0.97;
@@ -23,29 +25,39 @@ static const double ring_hop_us = 2.5;
 /* Of the 48 GB/s of a block, half: a byte is read, reduced and written into a slot, and read again. */
 static const double ring_block_bytes_us = 24e3;
 
-/* One LL line of 8 data bytes for each of 512 threads. */
-enum { ONE_SHOT_BLOCK_BYTES = 4096, RING_BLOCK_BYTES = 32 * 1024 };
+/* An LL line carries 8 bytes of data. */
+enum { LL_LINE_DATA = 8, WARP = 32 };
+/* One line a thread. */
+enum { ONE_SHOT_BLOCK_BYTES = LL_LINE_DATA * GF_BLOCK_THREADS, RING_BLOCK_BYTES = 32 * 1024 };
 
-static int clamp_blocks(size_t blocks, int most)
+static int clamp(size_t number, int most)
 {
-    if (blocks > (size_t)most) {
+    if (number > (size_t)most) {
         return most;
     }
-    return blocks < 1 ? 1 : (int)blocks;
+    return number < 1 ? 1 : (int)number;
 }
 
 int gf_tuner_one_shot_blocks(size_t bytes, size_t piece_bytes, int share)
 {
     size_t at_once = bytes < piece_bytes ? bytes : piece_bytes;
 
-    return clamp_blocks(at_once / ONE_SHOT_BLOCK_BYTES, share);
+    return clamp(at_once / ONE_SHOT_BLOCK_BYTES, share);
+}
+
+int gf_tuner_one_shot_threads(size_t bytes, size_t piece_bytes, int blocks)
+{
+    size_t at_once = bytes < piece_bytes ? bytes : piece_bytes;
+    size_t lines = (at_once / (size_t)blocks + LL_LINE_DATA - 1) / LL_LINE_DATA;
+
+    return clamp((lines + WARP - 1) / WARP, GF_BLOCK_THREADS / WARP) * WARP;
 }
 
 int gf_tuner_ring_blocks(size_t bytes, int ranks, int share)
 {
     int most = share < GF_RING_CHANNELS ? share : GF_RING_CHANNELS;
 
-    return clamp_blocks(bytes / (size_t)ranks / RING_BLOCK_BYTES, most);
+    return clamp(bytes / (size_t)ranks / RING_BLOCK_BYTES, most);
 }
 
 double gf_tuner_one_shot_us(size_t bytes, int ranks, int blocks)

@@ -12,6 +12,8 @@ enum { GF_RING_CHANNELS = 32 };
 
 /* Blocks worth launching for a message of so many bytes, at most `share`, at least 1. piece_bytes: data of one LL slot. */
 int gf_tuner_one_shot_blocks(size_t bytes, size_t piece_bytes, int share);
+/* Threads of each of these blocks, a multiple of 32: a small block meets at its barriers sooner. */
+int gf_tuner_one_shot_threads(size_t bytes, size_t piece_bytes, int blocks);
 int gf_tuner_ring_blocks(size_t bytes, int ranks, int share);
 
 /* Expected microseconds from the call until the host knows, with these blocks. */

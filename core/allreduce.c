@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One allreduce: plan, connect if this is the first of its kind, run, and if it fails make sure that nobody waits for us.
+ */
+#include <stdio.h>
+
+#include "core/comm_private.h"
+#include "core/tuner.h"
+
+/* What the choice depends on; equal on all ranks. */
+static struct gf_plan_input plan_input(const gf_comm *comm, size_t count, enum gf_type type, enum gf_op op)
+{
+    return (struct gf_plan_input){
+        .count = count, .type = type, .op = op, .ranks = comm->peers.ranks, .blocks = comm->peers.blocks,
+        .kernels_may_wait = comm->peers.kernels_may_wait,
+        .device_has_type = comm->peers.host_types || !gf_type_is_host_only(type),
+        .unavailable = comm->unavailable,
+    };
+}
+
+static bool is_valid(size_t count, enum gf_type type, enum gf_op op)
+{
+    return gf_type_size(type) > 0 && gf_op_allowed(type, op) && count <= SIZE_MAX / 2 / gf_type_size(type);
+}
+
+bool gf_comm_can_allreduce(const gf_comm *comm, size_t count, enum gf_type type, enum gf_op op)
+{
+    struct gf_plan plan;
+
+    if (!is_valid(count, type, op) || comm->broken != GF_OK) {
+        return false;
+    }
+    struct gf_plan_input input = plan_input(comm, count, type, op);
+
+    gf_plan_allreduce(&comm->config, &input, &plan);
+    return plan.algorithm != GF_PLAN_STAGE;
+}
+
+/* Collective. The connections of one algorithm. */
+static gf_status connect_algorithm(gf_comm *comm, enum gf_algorithm algorithm, struct gf_reason *why)
+{
+    struct gf_connect_setup setup = {
+        .config = &comm->config, .log = comm->log, .name = comm->name, .bootstrap = &comm->bootstrap, .peers = &comm->peers,
+        .transports = comm->transports, .device = comm->device, .stream = comm->stream, .fault = &comm->fault,
+    };
+
+    switch (algorithm) {
+    case GF_PLAN_ONE_SHOT:
+        return gf_one_shot_connect(&comm->one_shot, &setup, why);
+    case GF_PLAN_RING:
+        return gf_ring_connect(&comm->ring, comm->peers.blocks < GF_RING_CHANNELS ? comm->peers.blocks : GF_RING_CHANNELS, &setup, why);
+    case GF_PLAN_HOST:
+        return comm->host_executor->create(&comm->config, &comm->bootstrap, comm->device, comm->stream, &comm->host_state, why);
+    default:
+        return GF_OK;
+    }
+}
+
+/* Plans until a plan's connections exist. All ranks get the same plan, since a connection fails on all or on none. */
+static gf_status plan_and_connect(gf_comm *comm, size_t count, enum gf_type type, enum gf_op op, struct gf_reason *why)
+{
+    for (;;) {
+        struct gf_plan_input input = plan_input(comm, count, type, op);
+        struct gf_reason because = { "" };
+
+        gf_plan_allreduce(&comm->config, &input, &comm->plan);
+        unsigned bit = 1u << comm->plan.algorithm;
+
+        if (comm->connected & bit) {
+            return GF_OK;
+        }
+        gf_status status = connect_algorithm(comm, comm->plan.algorithm, &because);
+
+        if (status == GF_OK) {
+            comm->connected |= bit;
+            gf_log(comm->log, GF_LOG_PATH, "%s: %s", comm->name, comm->plan.reason);
+            return GF_OK;
+        }
+        if (status != GF_ERR_UNSUPPORTED) {
+            gf_reason_set(why, "%s", because.text);
+            return status;
+        }
+        comm->unavailable |= bit;
+        gf_log(comm->log, GF_LOG_WARN, "%s: %s cannot be used, taking the next path: %s", comm->name,
+               gf_algorithm_name(comm->plan.algorithm), because.text);
+    }
+}
+
+static gf_status run_kernel(gf_comm *comm, const void *send, void *recv, size_t count, enum gf_type type, enum gf_op op,
+                            struct gf_reason *why)
+{
+    struct gf_reduction data = {
+        .send = gf_device_kernel_address(comm->device, send), .recv = gf_device_kernel_address(comm->device, recv),
+        .count = count, .type = type, .op = op,
+    };
+
+    if (!data.send || !data.recv) {
+        gf_reason_set(why, "kernels cannot reach the %s buffer at %p: pass memory of the device, allocated and not freed",
+                      data.send ? "receive" : "send", data.send ? recv : send);
+        return GF_ERR_INVALID;
+    }
+    if (comm->plan.algorithm == GF_PLAN_ONE_SHOT) {
+        return gf_one_shot_allreduce(&comm->one_shot, &comm->plan, &data, &comm->config, &comm->execution, why);
+    }
+    return gf_ring_allreduce(&comm->ring, &comm->plan, &data, &comm->execution, why);
+}
+
+static gf_status check_buffers(const void *send, const void *recv, size_t count, struct gf_reason *why)
+{
+    if (count > 0 && (!send || !recv)) {
+        gf_reason_set(why, "the %s buffer of %zu elements is null", send ? "receive" : "send", count);
+        return GF_ERR_INVALID;
+    }
+    return GF_OK;
+}
+
+static gf_status run_plan(gf_comm *comm, const void *send, void *recv, size_t count, enum gf_type type, enum gf_op op, struct gf_reason *why)
+{
+    const struct gf_host_wait wait = { .poll = gf_watch_poll, .ctx = &comm->watch };
+
+    switch (comm->plan.algorithm) {
+    case GF_PLAN_NONE:
+        return GF_OK;
+    case GF_PLAN_LOCAL:
+        return send == recv ? GF_OK : gf_execution_copy(&comm->execution, recv, send, count * gf_type_size(type), why);
+    case GF_PLAN_ONE_SHOT:
+    case GF_PLAN_RING:
+        return run_kernel(comm, send, recv, count, type, op, why);
+    case GF_PLAN_HOST:
+        return comm->host_executor->allreduce(comm->host_state, send, recv, count, type, op, &wait, why);
+    case GF_PLAN_STAGE:
+    default:
+        gf_reason_set(why, "%s", comm->plan.reason);
+        return GF_ERR_UNSUPPORTED;
+    }
+}
+
+/* After a failure on this rank, a wrong buffer included, the peers may wait for it for ever: tell them, and refuse further calls. */
+static void break_communicator(gf_comm *comm, gf_status status, const struct gf_reason *why)
+{
+    bool same_for_peers = status == GF_ERR_PEER || status == GF_ERR_TIMEOUT;
+    char text[sizeof ((struct gf_abort_page *)0)->text];
+
+    comm->broken = status;
+    comm->broken_why = *why;
+    snprintf(text, sizeof text, "rank %d failed: %.220s", comm->peers.rank, why->text);
+    gf_abort_raise(&comm->abort, same_for_peers ? status : GF_ERR_ABORTED, text);
+}
+
+gf_status gf_comm_allreduce(gf_comm *comm, const void *send, void *recv, size_t count, enum gf_type type, enum gf_op op,
+                            struct gf_reason *why)
+{
+    struct gf_reason local = { "" };
+
+    if (!is_valid(count, type, op)) {
+        gf_reason_set(why, "%s of %zu elements of %s is not a legal reduction", gf_op_name(op), count, gf_type_name(type));
+        return GF_ERR_INVALID;
+    }
+    if (comm->broken != GF_OK) {
+        gf_reason_set(why, "%s", comm->broken_why.text);
+        return comm->broken;
+    }
+    gf_status status = gf_abort_check(&comm->abort, &local);
+
+    if (status == GF_OK) {
+        status = plan_and_connect(comm, count, type, op, &local);
+    }
+    if (status == GF_OK) {
+        gf_log(comm->log, GF_LOG_CALL, "%s: allreduce of %zu %s, %s: %s", comm->name, count, gf_type_name(type), gf_op_name(op), comm->plan.reason);
+        status = check_buffers(send, recv, count, &local);
+    }
+    if (status == GF_OK) {
+        status = run_plan(comm, send, recv, count, type, op, &local);
+    }
+    if (status != GF_OK) {
+        gf_reason_set(why, "%s", local.text);
+        if (status != GF_ERR_UNSUPPORTED) {
+            break_communicator(comm, status, &local);
+        }
+    }
+    return status;
+}

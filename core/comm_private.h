@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The parts of a communicator, for the files of core/ that make it and that run its calls.
+ */
+#ifndef GF_CORE_COMM_PRIVATE_H
+#define GF_CORE_COMM_PRIVATE_H
+
+#include "core/comm.h"
+#include "core/host_executor.h"
+#include "core/one_shot.h"
+#include "core/ring.h"
+
+/* Owner: whoever called gf_comm_create. One thread at a time, but for `abort`, which any thread may raise. */
+struct gf_comm {
+    /* Fixed by gf_comm_create. */
+    char name[64];
+    struct gf_config config;           /* sizes rounded to whole lines */
+    const struct gf_log *log;
+    struct gf_bootstrap bootstrap;
+    gf_device *device;
+    gf_stream *stream;
+    const struct gf_transport *const *transports;
+    const struct gf_host_executor *host_executor;
+    struct gf_peers peers;
+    struct gf_abort abort;
+    char *fault_text;
+
+    /* In use by every call. */
+    struct gf_fault fault;
+    struct gf_watch watch;
+    struct gf_execution execution;
+
+    /* Made when first needed, by all ranks in the same call. */
+    struct gf_one_shot one_shot;
+    struct gf_ring ring;
+    void *host_state;
+    unsigned connected, unavailable;   /* bit a: enum gf_algorithm a has its connections, or cannot have them; the same on all ranks */
+
+    struct gf_plan plan;               /* of the last call */
+    gf_status broken;                  /* not GF_OK: dead since a call failed with this */
+    struct gf_reason broken_why;
+};
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Host side of the one-shot allreduce.
+ */
+#include "core/one_shot.h"
+
+#include <stdlib.h>
+
+/* The kernel's view: addresses of every peer's slots for me, and of mine for every peer. */
+static gf_status write_tables(struct gf_one_shot *o, const struct gf_connect_setup *setup, struct gf_reason *why)
+{
+    int ranks = o->pattern.ranks;
+    size_t bytes = 2 * (size_t)ranks * sizeof(char *);
+    char **table = calloc(2 * (size_t)ranks, sizeof *table);
+
+    if (!table) {
+        gf_reason_set(why, "out of host memory");
+        return GF_ERR_NO_MEMORY;
+    }
+    for (int q = 0; q < ranks; q++) {
+        if (q != o->pattern.rank) {
+            table[q] = o->pattern.send[q].connector.endpoint.ll_slots;
+            table[ranks + q] = o->pattern.recv[q].connector.endpoint.ll_slots;
+        }
+    }
+    gf_status status = gf_device_alloc(setup->device, bytes, &o->tables, why);
+
+    if (status == GF_OK) {
+        status = gf_device_copy(setup->device, setup->stream, o->tables, table, bytes);
+        if (status == GF_OK) {
+            status = gf_device_stream_sync(setup->device, setup->stream);
+        }
+        if (status != GF_OK) {
+            gf_reason_set(why, "the table of connections could not be copied to the device: %s", gf_status_string(status));
+        }
+    } else {
+        o->tables = NULL;
+    }
+    free(table);
+    return status;
+}
+
+gf_status gf_one_shot_connect(struct gf_one_shot *o, const struct gf_connect_setup *setup, struct gf_reason *why)
+{
+    /* An LL line carries half its bytes as data. */
+    struct gf_connector_shape shape = { .ll_bytes = 2 * setup->config->ll_slot_bytes };
+
+    *o = (struct gf_one_shot){ .device = setup->device, .epochs_left = GF_LL_EPOCH_LAST };
+    gf_status status = gf_pattern_connect(&o->pattern, GF_PATTERN_DIRECT, &shape, setup, why);
+
+    if (status != GF_OK) {
+        return status;
+    }
+    status = gf_bootstrap_agree(setup->bootstrap, write_tables(o, setup, why), why);
+    if (status != GF_OK) {
+        gf_one_shot_destroy(o);
+    }
+    return status;
+}
+
+/* Zeroes the lines that peers have written here, before epochs begin again at 1: an old line would pass for a new one. After the first
+ * agreement no kernel of an earlier piece runs anywhere; after the second no slot holds an old line. */
+static gf_status sweep(struct gf_one_shot *o, struct gf_execution *e, struct gf_reason *why)
+{
+    const struct gf_bootstrap *bootstrap = e->watch->bootstrap;
+    gf_status status = gf_bootstrap_agree(bootstrap, GF_OK, why);
+
+    if (status != GF_OK) {
+        return status;
+    }
+    for (int q = 0; q < o->pattern.ranks && status == GF_OK; q++) {
+        const struct gf_connector *c = &o->pattern.recv[q].connector;
+
+        if (q != o->pattern.rank) {
+            status = gf_device_fill(e->device, e->stream, c->endpoint.memory, 0, 2 * c->shape.ll_bytes);
+        }
+    }
+    if (status == GF_OK) {
+        status = gf_device_stream_sync(e->device, e->stream);
+    }
+    if (status != GF_OK) {
+        gf_reason_set(why, "rank %d could not clear its slots: %s", o->pattern.rank, gf_status_string(status));
+    }
+    o->epochs_left = GF_LL_EPOCH_LAST;
+    return gf_bootstrap_agree(bootstrap, status, why);
+}
+
+static void advance(struct gf_reduction *data, uint64_t elements, size_t element_bytes)
+{
+    data->send = (const char *)data->send + elements * element_bytes;
+    data->recv = (char *)data->recv + elements * element_bytes;
+    data->count -= elements;
+}
+
+/* One launch unless the epochs run out in between. */
+gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *plan, const struct gf_reduction *data,
+                                const struct gf_config *config, struct gf_execution *e, struct gf_reason *why)
+{
+    size_t element_bytes = gf_type_size((enum gf_type)data->type);
+    uint64_t piece = config->ll_slot_bytes / element_bytes;
+    char **tables = gf_device_kernel_address(e->device, o->tables);
+    struct gf_reduction rest = *data;
+
+    for (uint32_t left = plan->pieces; left > 0; ) {
+        if (o->epochs_left == 0) {
+            gf_status status = sweep(o, e, why);
+
+            if (status != GF_OK) {
+                return status;
+            }
+        }
+        uint32_t pieces = left < o->epochs_left ? left : o->epochs_left;
+        uint64_t elements = pieces == left ? rest.count : pieces * piece;
+        struct gf_one_shot_work work = {
+            .data = rest, .to = tables, .from = tables + o->pattern.ranks, .slot_bytes = 2 * config->ll_slot_bytes,
+            .epoch = GF_LL_EPOCH_LAST - o->epochs_left + 1, .pieces = pieces,
+        };
+
+        work.data.count = elements;
+        gf_status status = gf_execution_run(e, GF_KERNEL_ALLREDUCE_ONE_SHOT, plan->blocks, plan->threads, &work.task, sizeof work, why);
+
+        if (status != GF_OK) {
+            return status;
+        }
+        o->epochs_left -= pieces;
+        left -= pieces;
+        advance(&rest, elements, element_bytes);
+    }
+    return GF_OK;
+}
+
+void gf_one_shot_destroy(struct gf_one_shot *o)
+{
+    if (o->tables) {
+        gf_device_free(o->device, o->tables);
+        o->tables = NULL;
+    }
+    gf_pattern_destroy(&o->pattern);
+}

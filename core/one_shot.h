@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One-shot allreduce: the host side of GF_KERNEL_ALLREDUCE_ONE_SHOT. Connections to all peers, the tables that the kernel reads, and the
+ * epoch that marks the lines.
+ */
+#ifndef GF_CORE_ONE_SHOT_H
+#define GF_CORE_ONE_SHOT_H
+
+#include "core/connect.h"
+#include "core/execute.h"
+#include "core/plan.h"
+
+/* Owned by the communicator. */
+struct gf_one_shot {
+    struct gf_pattern pattern;
+    gf_device *device;
+    void *tables;                  /* device memory: to[ranks], then from[ranks] */
+    uint32_t epochs_left;          /* until the sweep, the same on all ranks; the next epoch is GF_LL_EPOCH_LAST - epochs_left + 1 */
+};
+
+/* Collective, the same result on all ranks; after an error nothing is left behind. */
+gf_status gf_one_shot_connect(struct gf_one_shot *o, const struct gf_connect_setup *setup, struct gf_reason *why);
+
+/* Collective. data has kernel addresses. */
+gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *plan, const struct gf_reduction *data,
+                                const struct gf_config *config, struct gf_execution *e, struct gf_reason *why);
+
+/* Idempotent; zeros are allowed. */
+void gf_one_shot_destroy(struct gf_one_shot *o);
+
+#endif

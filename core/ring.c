@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Host side of the ring allreduce.
+ */
+#include "core/ring.h"
+
+#include <stdlib.h>
+
+#include "core/layout.h"
+
+static const struct gf_connector *to_next(const struct gf_ring *ring)
+{
+    return &ring->pattern.send[(ring->pattern.rank + 1) % ring->pattern.ranks].connector;
+}
+
+static const struct gf_connector *from_previous(const struct gf_ring *ring)
+{
+    return &ring->pattern.recv[(ring->pattern.rank + ring->pattern.ranks - 1) % ring->pattern.ranks].connector;
+}
+
+/* The connections as the kernels read and advance them. */
+static gf_status write_conns(struct gf_ring *ring, const struct gf_connect_setup *setup, struct gf_reason *why)
+{
+    const struct gf_connector *send = to_next(ring), *recv = from_previous(ring);
+    size_t bytes = 2 * (size_t)ring->channels * sizeof(struct gf_conn);
+    struct gf_conn *conns = malloc(bytes);
+
+    if (!conns) {
+        gf_reason_set(why, "out of host memory");
+        return GF_ERR_NO_MEMORY;
+    }
+    for (int c = 0; c < ring->channels; c++) {
+        conns[c] = gf_layout_conn(&send->endpoint, &send->shape, c);
+        conns[ring->channels + c] = gf_layout_conn(&recv->endpoint, &recv->shape, c);
+    }
+    gf_status status = gf_device_alloc(setup->device, bytes, &ring->conns, why);
+
+    if (status == GF_OK) {
+        status = gf_device_copy(setup->device, setup->stream, ring->conns, conns, bytes);
+        if (status == GF_OK) {
+            status = gf_device_stream_sync(setup->device, setup->stream);
+        }
+        if (status != GF_OK) {
+            gf_reason_set(why, "the connections could not be copied to the device: %s", gf_status_string(status));
+        }
+    } else {
+        ring->conns = NULL;
+    }
+    free(conns);
+    return status;
+}
+
+gf_status gf_ring_connect(struct gf_ring *ring, int channels, const struct gf_connect_setup *setup, struct gf_reason *why)
+{
+    struct gf_connector_shape shape = { .channels = channels, .slot_bytes = setup->config->simple_slot_bytes };
+
+    *ring = (struct gf_ring){ .device = setup->device, .channels = channels };
+    gf_status status = gf_pattern_connect(&ring->pattern, GF_PATTERN_RING, &shape, setup, why);
+
+    if (status != GF_OK) {
+        return status;
+    }
+    status = gf_bootstrap_agree(setup->bootstrap, write_conns(ring, setup, why), why);
+    if (status != GF_OK) {
+        gf_ring_destroy(ring);
+    }
+    return status;
+}
+
+gf_status gf_ring_allreduce(struct gf_ring *ring, const struct gf_plan *plan, const struct gf_reduction *data, struct gf_execution *e,
+                            struct gf_reason *why)
+{
+    struct gf_conn *conns = gf_device_kernel_address(e->device, ring->conns);
+    struct gf_ring_work work = {
+        .data = *data, .send = conns, .recv = conns + ring->channels, .channels = (uint32_t)plan->blocks,
+    };
+
+    return gf_execution_run(e, GF_KERNEL_ALLREDUCE_RING, plan->blocks, plan->threads, &work.task, sizeof work, why);
+}
+
+/* Are all heads where our steps are? A failure to read them ends the wait: then there is nothing to learn. */
+static bool is_drained(const struct gf_ring *ring, struct gf_execution *e, struct gf_conn *conns, char *heads)
+{
+    size_t head_bytes = gf_layout_heads_bytes(&to_next(ring)->shape);
+
+    if (gf_execution_copy(e, conns, ring->conns, (size_t)ring->channels * sizeof *conns, NULL) != GF_OK
+        || gf_execution_copy(e, heads, to_next(ring)->endpoint.memory, head_bytes, NULL) != GF_OK) {
+        return true;
+    }
+    for (int c = 0; c < ring->channels; c++) {
+        if (*(const uint64_t *)(const void *)(heads + (size_t)c * GF_LINE) != conns[c].step) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void gf_ring_drain(struct gf_ring *ring, struct gf_execution *e)
+{
+    if (!ring->conns) {
+        return;
+    }
+    struct gf_conn *conns = malloc((size_t)ring->channels * sizeof *conns);
+    char *heads = malloc(gf_layout_heads_bytes(&to_next(ring)->shape));
+
+    while (conns && heads && gf_watch_poll(e->watch, NULL) == GF_OK && !is_drained(ring, e, conns, heads)) {
+    }
+    free(conns);
+    free(heads);
+}
+
+void gf_ring_destroy(struct gf_ring *ring)
+{
+    if (ring->conns) {
+        gf_device_free(ring->device, ring->conns);
+        ring->conns = NULL;
+    }
+    gf_pattern_destroy(&ring->pattern);
+}
