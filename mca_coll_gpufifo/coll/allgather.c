@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * MPI_Allgather and MPI_Allgatherv.
+ */
+#include "mca_coll_gpufifo/coll/describe.h"
+
+static struct gf_stage_call allgather(ompi_communicator_t *comm, const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype,
+                                      void *rbuf, gf_mpi_count rcount, ompi_datatype_t *rdtype)
+{
+    struct gf_peers peers = gf_peers_all(comm);
+
+    return gf_describe_allgather(peers, sbuf, (size_t)scount, sdtype, rbuf, gf_layout_equal(peers.from, (size_t)rcount, rdtype));
+}
+
+int gf_coll_allgather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
+                      ompi_datatype_t *rdtype, ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+
+    if (gf_stage_begin(&call, comm, "MPI_Allgather")) {
+        call.result = saved->coll_allgather(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
+                                            saved->coll_allgather_module);
+    }
+    return gf_stage_end(&call);
+}
+
+int gf_coll_iallgather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
+                       ompi_datatype_t *rdtype, ompi_communicator_t *comm, ompi_request_t **request,
+                       mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+
+    if (gf_request_begin(&call, comm, "MPI_Iallgather")) {
+        call.result = saved->coll_iallgather(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm, request,
+                                             saved->coll_iallgather_module);
+    }
+    return gf_request_return(&call, request);
+}
+
+int gf_coll_allgather_init(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
+                           ompi_datatype_t *rdtype, ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request,
+                           mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+
+    if (gf_request_init(&call, comm, "MPI_Allgather_init")) {
+        call.result = saved->coll_allgather_init(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm, info,
+                                                 request, saved->coll_allgather_init_module);
+    }
+    return gf_request_return(&call, request);
+}
+
+static struct gf_stage_call allgatherv(ompi_communicator_t *comm, const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype,
+                                       void *rbuf, gf_mpi_counts rcounts, gf_mpi_displs displs, ompi_datatype_t *rdtype)
+{
+    struct gf_peers peers = gf_peers_all(comm);
+
+    return gf_describe_allgather(peers, sbuf, (size_t)scount, sdtype, rbuf, gf_layout_v(peers.from, rcounts, displs, rdtype));
+}
+
+int gf_coll_allgatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_counts rcounts,
+                       gf_mpi_displs displs, ompi_datatype_t *rdtype, ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+
+    if (gf_stage_begin(&call, comm, "MPI_Allgatherv")) {
+        call.result = saved->coll_allgatherv(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype, comm,
+                                             saved->coll_allgatherv_module);
+    }
+    return gf_stage_end(&call);
+}
+
+int gf_coll_iallgatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_counts rcounts,
+                        gf_mpi_displs displs, ompi_datatype_t *rdtype, ompi_communicator_t *comm, ompi_request_t **request,
+                        mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+
+    if (gf_request_begin(&call, comm, "MPI_Iallgatherv")) {
+        call.result = saved->coll_iallgatherv(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype, comm,
+                                              request, saved->coll_iallgatherv_module);
+    }
+    return gf_request_return(&call, request);
+}
+
+int gf_coll_allgatherv_init(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_counts rcounts,
+                            gf_mpi_displs displs, ompi_datatype_t *rdtype, ompi_communicator_t *comm, struct ompi_info_t *info,
+                            ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+
+    if (gf_request_init(&call, comm, "MPI_Allgatherv_init")) {
+        call.result = saved->coll_allgatherv_init(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype, comm,
+                                                  info, request, saved->coll_allgatherv_init_module);
+    }
+    return gf_request_return(&call, request);
+}

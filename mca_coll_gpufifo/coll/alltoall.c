@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw.
+ */
+#include "mca_coll_gpufifo/coll/describe.h"
+
+static struct gf_stage_call alltoall(ompi_communicator_t *comm, const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype,
+                                     void *rbuf, gf_mpi_count rcount, ompi_datatype_t *rdtype)
+{
+    struct gf_peers peers = gf_peers_all(comm);
+
+    return gf_describe_alltoall(peers, sbuf, gf_layout_equal(peers.to, (size_t)scount, sdtype),
+                                rbuf, gf_layout_equal(peers.from, (size_t)rcount, rdtype));
+}
+
+int gf_coll_alltoall(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
+                     ompi_datatype_t *rdtype, ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+
+    if (gf_stage_begin(&call, comm, "MPI_Alltoall")) {
+        call.result = saved->coll_alltoall(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
+                                           saved->coll_alltoall_module);
+    }
+    return gf_stage_end(&call);
+}
+
+int gf_coll_ialltoall(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
+                      ompi_datatype_t *rdtype, ompi_communicator_t *comm, ompi_request_t **request,
+                      mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+
+    if (gf_request_begin(&call, comm, "MPI_Ialltoall")) {
+        call.result = saved->coll_ialltoall(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm, request,
+                                            saved->coll_ialltoall_module);
+    }
+    return gf_request_return(&call, request);
+}
+
+int gf_coll_alltoall_init(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
+                          ompi_datatype_t *rdtype, ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request,
+                          mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+
+    if (gf_request_init(&call, comm, "MPI_Alltoall_init")) {
+        call.result = saved->coll_alltoall_init(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm, info,
+                                                request, saved->coll_alltoall_init_module);
+    }
+    return gf_request_return(&call, request);
+}
+
+static struct gf_stage_call alltoallv(ompi_communicator_t *comm,
+                                      const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdispls, ompi_datatype_t *sdtype,
+                                      void *rbuf, gf_mpi_counts rcounts, gf_mpi_displs rdispls, ompi_datatype_t *rdtype)
+{
+    struct gf_peers peers = gf_peers_all(comm);
+
+    return gf_describe_alltoall(peers, sbuf, gf_layout_v(peers.to, scounts, sdispls, sdtype),
+                                rbuf, gf_layout_v(peers.from, rcounts, rdispls, rdtype));
+}
+
+int gf_coll_alltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdispls, ompi_datatype_t *sdtype, void *rbuf,
+                      gf_mpi_counts rcounts, gf_mpi_displs rdispls, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                      mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+
+    if (gf_stage_begin(&call, comm, "MPI_Alltoallv")) {
+        call.result = saved->coll_alltoallv(call.send.host, scounts, sdispls, sdtype, call.recv.host, rcounts, rdispls, rdtype,
+                                            comm, saved->coll_alltoallv_module);
+    }
+    return gf_stage_end(&call);
+}
+
+int gf_coll_ialltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdispls, ompi_datatype_t *sdtype, void *rbuf,
+                       gf_mpi_counts rcounts, gf_mpi_displs rdispls, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                       ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+
+    if (gf_request_begin(&call, comm, "MPI_Ialltoallv")) {
+        call.result = saved->coll_ialltoallv(call.send.host, scounts, sdispls, sdtype, call.recv.host, rcounts, rdispls, rdtype,
+                                             comm, request, saved->coll_ialltoallv_module);
+    }
+    return gf_request_return(&call, request);
+}
+
+int gf_coll_alltoallv_init(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdispls, ompi_datatype_t *sdtype, void *rbuf,
+                           gf_mpi_counts rcounts, gf_mpi_displs rdispls, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                           struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+
+    if (gf_request_init(&call, comm, "MPI_Alltoallv_init")) {
+        call.result = saved->coll_alltoallv_init(call.send.host, scounts, sdispls, sdtype, call.recv.host, rcounts, rdispls,
+                                                 rdtype, comm, info, request, saved->coll_alltoallv_init_module);
+    }
+    return gf_request_return(&call, request);
+}
+
+static struct gf_stage_call alltoallw(ompi_communicator_t *comm, const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdispls,
+                                      ompi_datatype_t *const *sdtypes, void *rbuf, gf_mpi_counts rcounts, gf_mpi_displs rdispls,
+                                      ompi_datatype_t *const *rdtypes)
+{
+    struct gf_peers peers = gf_peers_all(comm);
+
+    return gf_describe_alltoall(peers, sbuf, gf_layout_w(peers.to, scounts, sdispls, sdtypes),
+                                rbuf, gf_layout_w(peers.from, rcounts, rdispls, rdtypes));
+}
+
+int gf_coll_alltoallw(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdispls, ompi_datatype_t *const *sdtypes, void *rbuf,
+                      gf_mpi_counts rcounts, gf_mpi_displs rdispls, ompi_datatype_t *const *rdtypes, ompi_communicator_t *comm,
+                      mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
+
+    if (gf_stage_begin(&call, comm, "MPI_Alltoallw")) {
+        call.result = saved->coll_alltoallw(call.send.host, scounts, sdispls, sdtypes, call.recv.host, rcounts, rdispls, rdtypes,
+                                            comm, saved->coll_alltoallw_module);
+    }
+    return gf_stage_end(&call);
+}
+
+int gf_coll_ialltoallw(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdispls, ompi_datatype_t *const *sdtypes,
+                       void *rbuf, gf_mpi_counts rcounts, gf_mpi_displs rdispls, ompi_datatype_t *const *rdtypes,
+                       ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
+
+    if (gf_request_begin(&call, comm, "MPI_Ialltoallw")) {
+        call.result = saved->coll_ialltoallw(call.send.host, scounts, sdispls, sdtypes, call.recv.host, rcounts, rdispls, rdtypes,
+                                             comm, request, saved->coll_ialltoallw_module);
+    }
+    return gf_request_return(&call, request);
+}
+
+int gf_coll_alltoallw_init(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdispls, ompi_datatype_t *const *sdtypes,
+                           void *rbuf, gf_mpi_counts rcounts, gf_mpi_displs rdispls, ompi_datatype_t *const *rdtypes,
+                           ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request,
+                           mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
+
+    if (gf_request_init(&call, comm, "MPI_Alltoallw_init")) {
+        call.result = saved->coll_alltoallw_init(call.send.host, scounts, sdispls, sdtypes, call.recv.host, rcounts, rdispls,
+                                                 rdtypes, comm, info, request, saved->coll_alltoallw_init_module);
+    }
+    return gf_request_return(&call, request);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * MPI_Bcast.
+ */
+#include "mca_coll_gpufifo/coll/describe.h"
+
+static struct gf_stage_call bcast(ompi_communicator_t *comm, void *buffer, gf_mpi_count count, ompi_datatype_t *type, int root)
+{
+    struct gf_layout none = gf_layout_none();
+    struct gf_layout data = gf_layout_equal(1, (size_t)count, type);
+    enum gf_role role = gf_role_of(root, comm);
+
+    return gf_stage_call(NULL, none, buffer, role == GF_ROLE_ROOT ? data : none, role == GF_ROLE_OTHER ? data : none);
+}
+
+int gf_coll_bcast(void *buffer, gf_mpi_count count, ompi_datatype_t *type, int root, ompi_communicator_t *comm,
+                  mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = bcast(comm, buffer, count, type, root);
+
+    if (gf_stage_begin(&call, comm, "MPI_Bcast")) {
+        call.result = saved->coll_bcast(call.recv.host, count, type, root, comm, saved->coll_bcast_module);
+    }
+    return gf_stage_end(&call);
+}
+
+int gf_coll_ibcast(void *buffer, gf_mpi_count count, ompi_datatype_t *type, int root, ompi_communicator_t *comm,
+                   ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = bcast(comm, buffer, count, type, root);
+
+    if (gf_request_begin(&call, comm, "MPI_Ibcast")) {
+        call.result = saved->coll_ibcast(call.recv.host, count, type, root, comm, request, saved->coll_ibcast_module);
+    }
+    return gf_request_return(&call, request);
+}
+
+int gf_coll_bcast_init(void *buffer, gf_mpi_count count, ompi_datatype_t *type, int root, ompi_communicator_t *comm,
+                       struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = bcast(comm, buffer, count, type, root);
+
+    if (gf_request_init(&call, comm, "MPI_Bcast_init")) {
+        call.result = saved->coll_bcast_init(call.recv.host, count, type, root, comm, info, request,
+                                             saved->coll_bcast_init_module);
+    }
+    return gf_request_return(&call, request);
+}

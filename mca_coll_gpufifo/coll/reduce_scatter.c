@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * MPI_Reduce_scatter and MPI_Reduce_scatter_block.
+ */
+#include "mca_coll_gpufifo/coll/describe.h"
+
+/* Each rank contributes to all results and has one. In place, the contribution is in the receive buffer, and the result goes
+ * to its start. */
+static struct gf_stage_call describe(const void *sbuf, void *rbuf, size_t contributed, size_t result, ompi_datatype_t *type)
+{
+    struct gf_layout none = gf_layout_none();
+    struct gf_layout contribution = gf_layout_equal(1, contributed, type);
+    bool in_place = gf_is_in_place(sbuf);
+
+    return gf_stage_call(sbuf, in_place ? none : contribution,
+                         rbuf, in_place ? contribution : none, gf_layout_equal(1, result, type));
+}
+
+/* The counts are those of this rank's own group on an intercommunicator too. */
+static struct gf_stage_call reduce_scatter(ompi_communicator_t *comm, const void *sbuf, void *rbuf, gf_mpi_counts rcounts,
+                                           ompi_datatype_t *type)
+{
+    size_t contributed = 0;
+
+    for (int rank = 0; rank < ompi_comm_size(comm); rank++) {
+        contributed += gf_mpi_count_at(rcounts, rank);
+    }
+    return describe(sbuf, rbuf, contributed, gf_mpi_count_at(rcounts, ompi_comm_rank(comm)), type);
+}
+
+int gf_coll_reduce_scatter(const void *sbuf, void *rbuf, gf_mpi_counts rcounts, ompi_datatype_t *type, ompi_op_t *op,
+                           ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = reduce_scatter(comm, sbuf, rbuf, rcounts, type);
+
+    if (gf_stage_begin(&call, comm, "MPI_Reduce_scatter")) {
+        call.result = saved->coll_reduce_scatter(call.send.host, call.recv.host, rcounts, type, op, comm,
+                                                 saved->coll_reduce_scatter_module);
+    }
+    return gf_stage_end(&call);
+}
+
+int gf_coll_ireduce_scatter(const void *sbuf, void *rbuf, gf_mpi_counts rcounts, ompi_datatype_t *type, ompi_op_t *op,
+                            ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = reduce_scatter(comm, sbuf, rbuf, rcounts, type);
+
+    if (gf_request_begin(&call, comm, "MPI_Ireduce_scatter")) {
+        call.result = saved->coll_ireduce_scatter(call.send.host, call.recv.host, rcounts, type, op, comm, request,
+                                                  saved->coll_ireduce_scatter_module);
+    }
+    return gf_request_return(&call, request);
+}
+
+int gf_coll_reduce_scatter_init(const void *sbuf, void *rbuf, gf_mpi_counts rcounts, ompi_datatype_t *type, ompi_op_t *op,
+                                ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request,
+                                mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = reduce_scatter(comm, sbuf, rbuf, rcounts, type);
+
+    if (gf_request_init(&call, comm, "MPI_Reduce_scatter_init")) {
+        call.result = saved->coll_reduce_scatter_init(call.send.host, call.recv.host, rcounts, type, op, comm, info, request,
+                                                      saved->coll_reduce_scatter_init_module);
+    }
+    return gf_request_return(&call, request);
+}
+
+static struct gf_stage_call reduce_scatter_block(ompi_communicator_t *comm, const void *sbuf, void *rbuf, gf_mpi_count rcount,
+                                                 ompi_datatype_t *type)
+{
+    return describe(sbuf, rbuf, (size_t)ompi_comm_size(comm) * (size_t)rcount, (size_t)rcount, type);
+}
+
+int gf_coll_reduce_scatter_block(const void *sbuf, void *rbuf, gf_mpi_count rcount, ompi_datatype_t *type, ompi_op_t *op,
+                                 ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = reduce_scatter_block(comm, sbuf, rbuf, rcount, type);
+
+    if (gf_stage_begin(&call, comm, "MPI_Reduce_scatter_block")) {
+        call.result = saved->coll_reduce_scatter_block(call.send.host, call.recv.host, rcount, type, op, comm,
+                                                       saved->coll_reduce_scatter_block_module);
+    }
+    return gf_stage_end(&call);
+}
+
+int gf_coll_ireduce_scatter_block(const void *sbuf, void *rbuf, gf_mpi_count rcount, ompi_datatype_t *type, ompi_op_t *op,
+                                  ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = reduce_scatter_block(comm, sbuf, rbuf, rcount, type);
+
+    if (gf_request_begin(&call, comm, "MPI_Ireduce_scatter_block")) {
+        call.result = saved->coll_ireduce_scatter_block(call.send.host, call.recv.host, rcount, type, op, comm, request,
+                                                        saved->coll_ireduce_scatter_block_module);
+    }
+    return gf_request_return(&call, request);
+}
+
+int gf_coll_reduce_scatter_block_init(const void *sbuf, void *rbuf, gf_mpi_count rcount, ompi_datatype_t *type, ompi_op_t *op,
+                                      ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request,
+                                      mca_coll_base_module_t *module)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    struct gf_stage_call call = reduce_scatter_block(comm, sbuf, rbuf, rcount, type);
+
+    if (gf_request_init(&call, comm, "MPI_Reduce_scatter_block_init")) {
+        call.result = saved->coll_reduce_scatter_block_init(call.send.host, call.recv.host, rcount, type, op, comm, info, request,
+                                                            saved->coll_reduce_scatter_block_init_module);
+    }
+    return gf_request_return(&call, request);
+}
