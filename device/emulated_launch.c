@@ -37,7 +37,9 @@ static void run_launch(struct gf_operation *self, gf_stream *stream)
 {
     struct launch *launch = (struct launch *)self;
 
+    gf_solo_enter(&stream->queues->solo);
     gf_pool_run_together(stream->queues->pool, launch->jobs, launch->threads);
+    gf_solo_leave(&stream->queues->solo);
 }
 
 /* Makes sure that `threads` threads and the first `blocks` blocks are there. */

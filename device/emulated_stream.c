@@ -48,6 +48,7 @@ gf_status gf_emulated_queues_init(struct gf_emulated_queues *queues, const struc
     if (!queues->pool) {
         return GF_ERR_NO_MEMORY;
     }
+    gf_solo_init(&queues->solo, options->solo);
     pthread_mutex_init(&queues->lock, NULL);
     pthread_cond_init(&queues->done, NULL);
     return GF_OK;
@@ -56,6 +57,7 @@ gf_status gf_emulated_queues_init(struct gf_emulated_queues *queues, const struc
 void gf_emulated_queues_clear(struct gf_emulated_queues *queues)
 {
     gf_pool_destroy(queues->pool);
+    gf_solo_clear(&queues->solo);
     pthread_cond_destroy(&queues->done);
     pthread_mutex_destroy(&queues->lock);
 }

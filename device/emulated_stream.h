@@ -14,6 +14,7 @@
 #include "device/device.h"
 #include "device/emulated_options.h"
 #include "device/emulated_pool.h"
+#include "device/emulated_solo.h"
 #include "kernels/team.h"
 
 /* One unit of a stream's work, on the heap, as the first member of something larger. The stream frees it when it has run. */
@@ -27,6 +28,7 @@ struct gf_operation {
 struct gf_emulated_queues {
     gf_pool *pool;
     struct gf_emulated_options options;
+    struct gf_solo solo;
     pthread_mutex_t lock;          /* guards what follows, and what the streams say it guards */
     pthread_cond_t done;           /* some operation has finished */
     uint64_t last_ticket;          /* tickets are given in the order of submission, over all streams */

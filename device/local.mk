@@ -23,6 +23,8 @@ libgpufifo_la_SOURCES += \
     device/emulated_pool.h \
     device/emulated_registered.c \
     device/emulated_registered.h \
+    device/emulated_solo.c \
+    device/emulated_solo.h \
     device/emulated_state.h \
     device/emulated_stream.c \
     device/emulated_stream.h
