@@ -148,7 +148,8 @@ bool gf_stage_prepare(struct gf_stage_call *call, ompi_communicator_t *comm, con
 }
 
 /* Queues one of the bounce's copies. Its lane is the other's where that is one of the same device: one wait does for both. */
-static gf_status queue(struct bounce *bounce, const struct bounce *other, const struct gf_transfer *transfer, struct gf_reason *why)
+static gf_status queue(struct bounce *bounce, const struct bounce *other, const struct gf_transfer *transfer,
+                       struct gf_reason *why)
 {
     if (!bounce->pool || transfer->bytes == 0) {
         return GF_OK;

@@ -110,8 +110,8 @@ static gf_status queue_copy(struct gf_stage_lane *lane, void *to, const void *fr
     count_driver_call();
     gf_status status = gf_device_copy(lane->device, lane->stream, to, from, bytes);
     if (status != GF_OK) {
-        gf_reason_set(why, "device %d cannot copy %zu bytes from %p to %p (%s): is the buffer as long as its count and datatype say?",
-                      lane->device->ordinal, bytes, from, to, gf_status_string(status));
+        gf_reason_set(why, "device %d cannot copy %zu bytes from %p to %p (%s): is the buffer as long as its count and "
+                      "datatype say?", lane->device->ordinal, bytes, from, to, gf_status_string(status));
     }
     return status;
 }

@@ -68,7 +68,8 @@ int gf_coll_scatter_init(const void *sbuf, gf_mpi_count scount, ompi_datatype_t 
 }
 
 static struct gf_stage_call scatterv(ompi_communicator_t *comm, int root, const void *sbuf, gf_mpi_counts scounts,
-                                     gf_mpi_displs displs, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount, ompi_datatype_t *rdtype)
+                                     gf_mpi_displs displs, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
+                                     ompi_datatype_t *rdtype)
 {
     return describe(comm, root, sbuf, gf_layout_v(gf_peers_all(comm).to, scounts, displs, sdtype), rbuf, rcount, rdtype);
 }
