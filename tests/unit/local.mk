@@ -9,3 +9,4 @@ TESTS += $(tests_unit_programs)
 tests_unit_test_base_SOURCES = tests/unit/test_base.c
 tests_unit_test_base_LDADD = libgpufifo.la $(CMOCKA_LIBS)
 endif
+include tests/unit/cuda.mk

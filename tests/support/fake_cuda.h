@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A libcuda.so.1 for tests on machines without a GPU: it exports the functions that gpufifo uses, keeps to the rules of the real
+ * one where gpufifo depends on them (contexts, pointer queries, resets), and tells what was called. Memory is host memory.
+ *
+ * A test gets at it by dlopen("libcuda.so.1") and the symbol fake_cuda. All of it belongs to one thread at a time, except
+ * that current contexts and capture modes are per thread.
+ */
+#ifndef GF_TESTS_FAKE_CUDA_H
+#define GF_TESTS_FAKE_CUDA_H
+
+#include "device/cuda_driver.h"
+
+enum fake_memory { FAKE_DEVICE, FAKE_POOL, FAKE_MANAGED, FAKE_REGISTERED, FAKE_IMPORTED };
+
+struct fake_cuda {
+    /* What the test sets. */
+    const char *fail_function;      /* this function fails ... */
+    CUresult fail_result;           /* ... with this; null: none */
+    bool mps;                       /* the attribute CU_DEVICE_ATTRIBUTE_MPS_ENABLED */
+    bool knows_ipc;                 /* the driver knows the attribute CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED */
+    bool ipc;
+    CUcontext foreign;              /* a context of the program, for fake_push */
+
+    /* What the test reads. */
+    bool initialised;
+    bool active;                    /* the primary context is there */
+    int retained;                   /* references to it */
+    int streams, mappings, modules; /* alive */
+    int misuses;                    /* uses of an object of a dead context: the real driver may crash */
+    char launched[64];              /* name of the last kernel launched */
+    unsigned blocks, threads;
+
+    int (*calls)(const char *function);      /* how often it was called since the last restart */
+    void (*restart)(void);                   /* as if the program had just begun; the settings too */
+    void (*reset_device)(bool again);        /* cudaDeviceReset; again: and the program goes on to use CUDA */
+    CUdeviceptr (*make)(enum fake_memory kind, size_t bytes);    /* the program's own memory */
+    CUcontext (*current)(void);              /* of the calling thread */
+    int (*depth)(void);                      /* of its stack of contexts */
+    CUstreamCaptureMode (*capture)(void);    /* of the calling thread */
+};
+
+struct fake_cuda *fake_cuda(void);
+
+#endif
