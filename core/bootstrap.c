@@ -32,7 +32,7 @@ gf_status gf_bootstrap_agree(const struct gf_bootstrap *bootstrap, gf_status min
     for (int r = 0; status == GF_OK && r < bootstrap->ranks; r++) {
         if (all[r].status != GF_OK) {
             status = (gf_status)all[r].status;
-            gf_reason_set(why, "%s", all[r].why.text);
+            gf_reason_set(why, "rank %d: %s", r, all[r].why.text);
         }
     }
     free(all);

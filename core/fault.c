@@ -14,6 +14,7 @@ static const char *const step_names[GF_FAULT_STEP_COUNT] = {
     [GF_FAULT_DEVICE_ALLOC] = "device_alloc",
     [GF_FAULT_IPC_EXPORT] = "ipc_export",
     [GF_FAULT_IPC_OPEN] = "ipc_open",
+    [GF_FAULT_HOST_SEGMENT] = "host_segment",
     [GF_FAULT_LAUNCH] = "launch",
 };
 
@@ -68,7 +69,7 @@ gf_status gf_fault_parse(const char *text, int rank, struct gf_fault *fault, str
 
         if (!end) {
             gf_reason_set(why, "the fault setting \"%s\" is not understood at \"%s\": write step:n or step:n@rank, comma-separated, with "
-                          "a step of segment, attach, register, device_alloc, ipc_export, ipc_open, launch", text, item);
+                          "a step of segment, attach, register, device_alloc, ipc_export, ipc_open, host_segment, launch", text, item);
             return GF_ERR_INVALID;
         }
         if (*end == '\0') {

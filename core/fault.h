@@ -17,6 +17,7 @@ enum gf_fault_step {
     GF_FAULT_DEVICE_ALLOC,     /* device_alloc: allocate a connection's device memory */
     GF_FAULT_IPC_EXPORT,       /* ipc_export */
     GF_FAULT_IPC_OPEN,         /* ipc_open */
+    GF_FAULT_HOST_SEGMENT,     /* host_segment: create the shared memory of the host-sequenced executor */
     GF_FAULT_LAUNCH,           /* launch: start a kernel */
     GF_FAULT_STEP_COUNT
 };

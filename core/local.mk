@@ -18,3 +18,5 @@ libgfcore_la_SOURCES += \
     core/segment.c core/segment.h \
     core/tuner.c core/tuner.h \
     core/watch.c core/watch.h
+# proxy/host_reduce.c must give the same bits as the kernels, which are built without fused multiply-add.
+libgfcore_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
