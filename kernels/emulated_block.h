@@ -22,14 +22,15 @@ struct gf_block;
 struct gf_block *gf_block_create(uint32_t threads, bool weak, uint64_t seed);
 void gf_block_destroy(struct gf_block *shared);
 
-/* How many threads it was made for. */
+/* What it was made with. */
 uint32_t gf_block_threads(const struct gf_block *shared);
+bool gf_block_is_weak(const struct gf_block *shared);
 
 /* Waits for all threads of the block. `thread` is the caller's number. */
 void gf_block_barrier(struct gf_block *shared, uint32_t thread);
 bool gf_block_any(struct gf_block *shared, uint32_t thread, bool mine);
 
-/* A store of 1 to 16 bytes that another agent may see; word: of 8 bytes at an aligned address, arrives whole. */
+/* A store of 1 to 32 bytes that another agent may see; word: of 8 bytes at an aligned address, arrives whole. */
 void gf_block_store(struct gf_block *shared, uint32_t thread, void *to, const void *value, uint32_t bytes);
 void gf_block_store_word(struct gf_block *shared, uint32_t thread, uint64_t *to, uint64_t value);
 

@@ -18,10 +18,12 @@
 #define GF_INLINE static __device__ __forceinline__
 #define GF_NOINLINE static __device__ __noinline__
 #define GF_UNROLL _Pragma("unroll")
+#define GF_ROLL _Pragma("unroll 1")
 #else
 #define GF_INLINE static inline __attribute__((always_inline, unused))
 #define GF_NOINLINE static __attribute__((noinline, unused))
 #define GF_UNROLL
+#define GF_ROLL
 #include "kernels/emulated_block.h"
 #endif
 
@@ -31,6 +33,7 @@ struct gf_team {
     uint32_t thread, threads;    /* within the block */
 #ifndef __CUDACC__
     struct gf_block *shared;
+    bool weak;                   /* stores that others see are delayed (emulated_block.h) */
 #endif
 };
 

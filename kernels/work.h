@@ -63,7 +63,8 @@ GF_STATIC_ASSERT(sizeof(struct gf_task) == 56, "host and device agree on gf_task
 enum gf_kernel_error {
     GF_KERNEL_OK = 0,
     GF_KERNEL_ABORTED = 1,       /* saw the abort word */
-    GF_KERNEL_TIMEOUT = 2        /* a spin passed its deadline */
+    GF_KERNEL_TIMEOUT = 2,       /* a spin passed its deadline */
+    GF_KERNEL_MISMATCH = 3       /* a peer sent another number of bytes than this rank expects: their counts differ */
 };
 
 /* The data of a reduction. count is in elements; send may equal recv. Any alignment of the element type. */

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Allreduce, two ways: one-shot over LL lines for small messages, a ring over FIFOs for large ones.
+ * All ranks get the same bits: one-shot reduces in rank order everywhere, and in the ring each element is reduced along one
+ * path, whose result goes to all.
+ */
+#ifndef GF_KERNELS_ALLREDUCE_H
+#define GF_KERNELS_ALLREDUCE_H
+
+#include "kernels/fifo.h"
+#include "kernels/ll.h"
+#include "kernels/simple.h"
+#include "kernels/task.h"
+
+/* ---- one-shot ----
+ *
+ * Why two slots a peer suffice, with no head. In epoch e + 2 rank r overwrites the lines of epoch e at peer q; by then q must have
+ * read them. Let each block of r and q take a fixed region of the slot in a launch. Then:
+ *   - block b of r stores epoch e + 2 only after its whole team has read a line of e + 1 from block b of q, since each block sends at
+ *     least one line an epoch, also when it has no data, and the team meets at a barrier between two epochs;
+ *   - block b of q stores lines of e + 1 only after its whole team has read all its lines of epoch e (the same barrier).
+ * Between launches, whose regions may differ: a kernel ends when all its blocks have read their lines of all peers. If r has begun the
+ * launch of epoch e + 2, all of r's blocks have read e + 1 from every block of q, so every block of q has read e, if it did so in the
+ * launch that sends e + 1; otherwise that launch began when the launch of e was over.
+ */
+
+/* One block's part of one epoch. */
+struct gf_one_shot_part {
+    const char *own;              /* this rank's data; null offset arithmetic apart, not read where bytes is 0 */
+    char *out;
+    uint64_t bytes;
+    uint64_t region;              /* offset in the two slots of any peer */
+    uint32_t flag;
+};
+
+/* How many blocks share a slot: as many as divide it evenly, so that the share of every block fits its region. */
+GF_INLINE uint32_t gf_one_shot_blocks(uint32_t blocks, uint64_t slot_items)
+{
+    while (slot_items % blocks != 0)
+        blocks--;
+    return blocks;
+}
+
+GF_INLINE struct gf_one_shot_part gf_one_shot_cut(const struct gf_team *team, const struct gf_one_shot_work *work, uint32_t piece,
+                                                  uint32_t blocks, uint64_t bytes_in_all)
+{
+    uint64_t slot_items = work->slot_bytes / GF_ITEM_LL_BYTES;
+    uint64_t begin = piece * slot_items * GF_ITEM_BYTES;
+    uint64_t end = begin + slot_items * GF_ITEM_BYTES < bytes_in_all ? begin + slot_items * GF_ITEM_BYTES : bytes_in_all;
+    uint64_t items = (end - begin + GF_ITEM_BYTES - 1) / GF_ITEM_BYTES;
+    uint64_t share = (items + blocks - 1) / blocks * GF_ITEM_BYTES;
+    uint32_t epoch = work->epoch + piece, parity = GF_MUTANT == GF_MUTANT_ONE_SLOT ? 0 : epoch & 1;
+
+    struct gf_one_shot_part part;
+    begin = begin + team->block * share < end ? begin + team->block * share : end;
+    part.own = (const char *)work->data.send + begin;
+    part.out = (char *)work->data.recv + begin;
+    part.bytes = end - begin < share ? end - begin : share;
+    part.region = parity * work->slot_bytes + team->block * (slot_items / blocks) * GF_ITEM_LL_BYTES;
+    part.flag = gf_ll_flag(epoch);
+    return part;
+}
+
+GF_INLINE uint32_t gf_valid_bytes(const struct gf_one_shot_part *part, uint64_t item)
+{
+    uint64_t left = part->bytes - item * GF_ITEM_BYTES;
+    return left < GF_ITEM_BYTES ? (uint32_t)left : GF_ITEM_BYTES;
+}
+
+/* The items of a part; a part without data has one that is empty. */
+GF_INLINE uint64_t gf_part_items(const struct gf_one_shot_part *part)
+{
+    uint64_t items = (part->bytes + GF_ITEM_BYTES - 1) / GF_ITEM_BYTES;
+    return items == 0 && GF_MUTANT != GF_MUTANT_SILENT_BLOCK ? 1 : items;
+}
+
+GF_INLINE void gf_one_shot_send(const struct gf_team *team, const struct gf_one_shot_work *work, const struct gf_one_shot_part *part)
+{
+    uint32_t rank = work->task.rank, ranks = work->task.ranks;
+    uint64_t items = gf_part_items(part);
+    for (uint64_t i = team->thread; i < items; i += team->threads) {
+        uint32_t bytes = gf_valid_bytes(part, i);
+        union gf_item own = gf_load_ragged(part->own + i * GF_ITEM_BYTES, bytes);
+        for (uint32_t q = 1; q < ranks; q++) {
+            uint32_t peer = rank + q < ranks ? rank + q : rank + q - ranks;
+            gf_store_ll_item(team, work->to[peer] + part->region + i * GF_ITEM_LL_BYTES, own, gf_item_lines(bytes), part->flag);
+        }
+    }
+}
+
+enum { GF_RANKS_AT_ONCE = 4 };    /* peers whose lines one thread polls together */
+
+/* Item i of ranks [first, first + GF_RANKS_AT_ONCE), this rank's from its own data. */
+GF_INLINE enum gf_kernel_error gf_one_shot_gather(const struct gf_team *team, const struct gf_one_shot_work *work,
+                                                  const struct gf_one_shot_part *part, uint64_t i, uint32_t bytes, uint32_t first,
+                                                  union gf_item *items)
+{
+    uint32_t rank = work->task.rank, ranks = work->task.ranks;
+    enum gf_kernel_error error = GF_KERNEL_OK;
+    struct gf_wait wait = {0, 0};
+    bool arrived = false;
+    while (!arrived && error == GF_KERNEL_OK) {
+        arrived = true;
+        GF_UNROLL
+        for (uint32_t k = 0; k < GF_RANKS_AT_ONCE; k++)
+            if (first + k < ranks && first + k != rank)
+                arrived &= gf_load_ll_item(work->from[first + k] + part->region + i * GF_ITEM_LL_BYTES, &items[k],
+                                           gf_item_lines(bytes), part->flag);
+        if (!arrived)
+            error = gf_wait_more(team, &work->task, &wait);
+    }
+    GF_UNROLL
+    for (uint32_t k = 0; k < GF_RANKS_AT_ONCE; k++)
+        if (first + k == rank)
+            items[k] = gf_load_ragged(part->own + i * GF_ITEM_BYTES, bytes);
+    return error;
+}
+
+GF_INLINE enum gf_kernel_error gf_one_shot_reduce(const struct gf_team *team, const struct gf_one_shot_work *work,
+                                                  const struct gf_one_shot_part *part)
+{
+    enum gf_op op = (enum gf_op)work->data.op;
+    enum gf_type type = gf_canonical_type((enum gf_type)work->data.type, op);
+    uint32_t ranks = work->task.ranks;
+    uint64_t item_count = gf_part_items(part);
+    for (uint64_t i = team->thread; i < item_count; i += team->threads) {
+        uint32_t bytes = gf_valid_bytes(part, i);
+        union gf_item result = {{0}};
+        for (uint32_t first = 0; first < ranks; first += GF_RANKS_AT_ONCE) {
+            union gf_item items[GF_RANKS_AT_ONCE];
+            enum gf_kernel_error error = gf_one_shot_gather(team, work, part, i, bytes, first, items);
+            if (error != GF_KERNEL_OK)
+                return error;
+            GF_UNROLL
+            for (uint32_t k = 0; k < GF_RANKS_AT_ONCE; k++)
+                if (first + k < ranks)
+                    result = first + k == 0 ? items[k] : gf_reduce_item(type, op, result, items[k]);
+        }
+        gf_store_ragged(team, part->out + i * GF_ITEM_BYTES, result, bytes);
+    }
+    return GF_KERNEL_OK;
+}
+
+GF_INLINE void gf_allreduce_one_shot(const struct gf_team *team, const struct gf_one_shot_work *work)
+{
+    uint32_t blocks = gf_one_shot_blocks(team->blocks, work->slot_bytes / GF_ITEM_LL_BYTES);
+    uint64_t bytes = work->data.count * gf_element_bytes((enum gf_type)work->data.type);
+    bool failed = team->block >= blocks;
+    for (uint32_t piece = 0; piece < work->pieces && !failed; piece++) {
+        struct gf_one_shot_part part = gf_one_shot_cut(team, work, piece, blocks, bytes);
+        gf_one_shot_send(team, work, &part);
+        enum gf_kernel_error error = gf_one_shot_reduce(team, work, &part);
+        if (error != GF_KERNEL_OK)
+            gf_publish_error(team, work->task.error, error);
+        failed = error != GF_KERNEL_OK;
+        if (GF_MUTANT != GF_MUTANT_NO_BARRIER)
+            failed = gf_team_any(team, failed);
+    }
+    gf_task_finish(team, &work->task);
+}
+
+/* ---- ring ---- */
+
+/* What a block needs in each step. The connections are its own copies; `step` goes back at the end. */
+struct gf_ring {
+    const struct gf_ring_work *work;
+    struct gf_conn send, recv;
+    enum gf_type type;
+    enum gf_op op;
+};
+
+/* REPLACE and NO_OP are not symmetrical: piece p is passed on from rank p + 1 round to rank p, so what arrives may come from higher
+ * ranks than this one, or from all but the lowest. */
+GF_INLINE enum gf_op gf_ring_op(enum gf_op op, uint32_t rank, uint32_t ranks, uint32_t piece)
+{
+    if (op == GF_REPLACE && rank <= piece && piece != ranks - 1)
+        return GF_NO_OP;
+    if (op == GF_NO_OP && rank == 0)
+        return GF_REPLACE;
+    return op;
+}
+
+/* Step s of 2 · ranks - 1 with its piece: reduce what came from the previous rank with our own (s < ranks), store what is final
+ * (s ≥ ranks - 1), send it on; all in one pass. False: leave. */
+GF_INLINE bool gf_ring_step(const struct gf_team *team, struct gf_ring *ring, uint32_t s, uint32_t piece, uint64_t at, uint64_t bytes)
+{
+    const struct gf_ring_work *work = ring->work;
+    uint32_t ranks = work->task.ranks;
+    struct gf_conn *recv = s > 0 ? &ring->recv : NULL;
+    struct gf_conn *send = s < 2 * ranks - 2 ? &ring->send : NULL;
+    if (!gf_fifo_begin(team, &work->task, recv, send, (uint32_t)bytes))
+        return false;
+
+    const char *own = s < ranks ? (const char *)work->data.send + at : NULL;
+    char *out = s >= ranks - 1 ? (char *)work->data.recv + at : NULL;
+    struct gf_move move;
+    move.a = recv ? gf_fifo_slot(recv) : own;
+    move.b = recv ? own : NULL;
+    move.more = NULL;
+    move.more_at = 0;
+    move.more_count = 0;
+    move.out = out ? out : gf_fifo_slot(send);
+    move.out2 = out && send ? gf_fifo_slot(send) : NULL;
+    move.bytes = bytes;
+    gf_move_chunk(team, move, ring->type, gf_ring_op(ring->op, work->task.rank, ranks, piece));
+
+    gf_fifo_end(team, recv, send, (uint32_t)bytes);
+    return true;
+}
+
+/* [begin, end) in bytes of one channel: in each round a piece a rank, at most a slot; the last round is split evenly too. */
+GF_INLINE void gf_ring_range(const struct gf_team *team, struct gf_ring *ring, uint64_t begin, uint64_t end)
+{
+    uint32_t rank = ring->work->task.rank, ranks = ring->work->task.ranks;
+    uint64_t most = ring->send.slot_bytes;
+    while (begin < end) {
+        uint64_t share = gf_even_share(end - begin, ranks);
+        share = share < most ? share : most;
+        for (uint32_t s = 0; s < 2 * ranks - 1; s++) {
+            uint32_t piece = (rank + 2 * ranks - 1 - s) % ranks;
+            uint64_t at = begin + piece * share < end ? begin + piece * share : end;
+            uint64_t bytes = end - at < share ? end - at : share;
+            if (!gf_ring_step(team, ring, s, piece, at, bytes))
+                return;
+        }
+        begin = end - begin < ranks * share ? end : begin + ranks * share;
+    }
+}
+
+GF_INLINE void gf_allreduce_ring(const struct gf_team *team, const struct gf_ring_work *work)
+{
+    uint64_t bytes = work->data.count * gf_element_bytes((enum gf_type)work->data.type);
+    struct gf_range range = gf_block_range(team, bytes);
+
+    if (work->task.ranks == 1) {
+        gf_copy_bytes(team, (char *)work->data.recv + range.begin, (const char *)work->data.send + range.begin,
+                      range.end - range.begin);
+    } else {
+        struct gf_ring ring = {work, work->send[team->block], work->recv[team->block],
+                               (enum gf_type)work->data.type, (enum gf_op)work->data.op};
+        gf_team_barrier(team);    /* all threads have their copies before one writes the steps back */
+        gf_ring_range(team, &ring, range.begin, range.end);
+        if (team->thread == 0) {
+            work->send[team->block].step = ring.send.step;
+            work->recv[team->block].step = ring.recv.step;
+        }
+    }
+    gf_task_finish(team, &work->task);
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The kernels, built by nvcc. The host finds them in the fat binary by these names; each takes the work item of the same
+ * name in kernels/work.h by value. One block fills a multiprocessor's share of registers: 512 threads of up to 128.
+ */
+#include "kernels/allreduce.h"
+#include "kernels/local.h"
+
+extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
+gf_kernel_allreduce_one_shot(const __grid_constant__ struct gf_one_shot_work work)
+{
+    struct gf_team team = gf_team_self();
+    gf_allreduce_one_shot(&team, &work);
+}
+
+extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
+gf_kernel_allreduce_ring(const __grid_constant__ struct gf_ring_work work)
+{
+    struct gf_team team = gf_team_self();
+    gf_allreduce_ring(&team, &work);
+}
+
+extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
+gf_kernel_reduce_local(const __grid_constant__ struct gf_local_work work)
+{
+    struct gf_team team = gf_team_self();
+    gf_reduce_local(&team, &work);
+}
+
+extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
+gf_kernel_copy_list(const __grid_constant__ struct gf_copy_work work)
+{
+    struct gf_team team = gf_team_self();
+    gf_copy_list(&team, &work);
+}

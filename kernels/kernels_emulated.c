@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The kernels, built by gcc or clang for the emulated device.
+ */
+#include "kernels/emulated_table.h"
+
+#include "kernels/allreduce.h"
+#include "kernels/local.h"
+
+static void allreduce_one_shot(const struct gf_team *team, const void *work)
+{
+    gf_allreduce_one_shot(team, (const struct gf_one_shot_work *)work);
+}
+
+static void allreduce_ring(const struct gf_team *team, const void *work)
+{
+    gf_allreduce_ring(team, (const struct gf_ring_work *)work);
+}
+
+static void reduce_local(const struct gf_team *team, const void *work)
+{
+    gf_reduce_local(team, (const struct gf_local_work *)work);
+}
+
+static void copy_list(const struct gf_team *team, const void *work)
+{
+    gf_copy_list(team, (const struct gf_copy_work *)work);
+}
+
+const gf_emulated_kernel gf_emulated_kernels[GF_KERNEL_COUNT] = {
+    [GF_KERNEL_ALLREDUCE_ONE_SHOT] = allreduce_one_shot,
+    [GF_KERNEL_ALLREDUCE_RING] = allreduce_ring,
+    [GF_KERNEL_REDUCE_LOCAL] = reduce_local,
+    [GF_KERNEL_COPY_LIST] = copy_list,
+};
+
+void gf_block_run(struct gf_block *shared, enum gf_kernel kernel, uint32_t block, uint32_t blocks, uint32_t thread,
+                  const void *work)
+{
+    struct gf_team team = {
+        .block = block, .blocks = blocks,
+        .thread = thread, .threads = gf_block_threads(shared),
+        .shared = shared, .weak = gf_block_is_weak(shared),
+    };
+    gf_emulated_kernels[kernel](&team, work);
+    gf_block_complete(shared, thread);
+}

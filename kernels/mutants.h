@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Faults that can be compiled into the protocols, to prove that the tests would notice them (tests/unit/mutants.sh).
+ * A product build has GF_MUTANT = GF_MUTANT_NONE, and the compiler drops every other branch.
+ */
+#ifndef GF_KERNELS_MUTANTS_H
+#define GF_KERNELS_MUTANTS_H
+
+enum gf_mutant {
+    GF_MUTANT_NONE = 0,
+    GF_MUTANT_RELAXED_TAIL = 1,      /* tail published without a release */
+    GF_MUTANT_RELAXED_OBSERVE = 2,   /* tail observed without an acquire */
+    GF_MUTANT_RELAXED_HEAD = 3,      /* head published without a release */
+    GF_MUTANT_LATE_SIZE = 4,         /* size written after tail */
+    GF_MUTANT_EARLY_TAIL = 5,        /* tail published before the block's barrier */
+    GF_MUTANT_DEEP = 6,              /* one slot more in flight than there is */
+    GF_MUTANT_SPLIT_LINE = 7,        /* the flags of a LL line stored apart from its data */
+    GF_MUTANT_ONE_SLOT = 8,          /* LL slots do not alternate */
+    GF_MUTANT_NO_BARRIER = 9,        /* a block starts the next LL piece before all its threads have read this one */
+    GF_MUTANT_SILENT_BLOCK = 10      /* a block without data in a LL piece sends no line */
+};
+
+#ifndef GF_MUTANT
+#define GF_MUTANT 0
+#endif
+
+#endif

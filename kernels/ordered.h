@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Every load and store that another agent (a block, a process, the host) sees, by its purpose, and every fence. Nowhere
+ * else is memory order spoken of.
+ *
+ * Contract. Publishing is a release at system scope, made by one thread after the barrier of its block, and so covers what the
+ * whole block did; observing is an acquire at system scope by one thread, before the barrier of its block. Payload itself
+ * is moved by plain loads and stores, licensed by tail and head. LL lines carry their own proof: data and flag of one
+ * eight-byte word are stored at once, so these need no order at all.
+ *
+ * nvcc: PTX. gcc: C11 atomics, which ThreadSanitizer understands; in weak mode the stores wait in a buffer (emulated_block.h).
+ */
+#ifndef GF_KERNELS_ORDERED_H
+#define GF_KERNELS_ORDERED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernels/item.h"
+#include "kernels/mutants.h"
+#include "kernels/team.h"
+
+#ifdef __CUDACC__
+#include "kernels/ordered_cuda.h"
+#else
+#include "kernels/ordered_host.h"
+#endif
+
+/* The sender's promise: slots below `step` are filled, and their sizes are written. */
+GF_INLINE void gf_publish_tail(const struct gf_team *team, uint64_t *tail, uint64_t step)
+{
+    if (GF_MUTANT == GF_MUTANT_RELAXED_TAIL)
+        gf_store_relaxed64(team, tail, step);
+    else
+        gf_store_release64(team, tail, step);
+}
+
+/* What the receiver may read: slots below the result. */
+GF_INLINE uint64_t gf_observe_tail(const uint64_t *tail)
+{
+    return GF_MUTANT == GF_MUTANT_RELAXED_OBSERVE ? gf_load_relaxed64(tail) : gf_load_acquire64(tail);
+}
+
+/* The receiver's promise: slots below `step` are read. A release too, since it licenses the sender to overwrite them. */
+GF_INLINE void gf_publish_head(const struct gf_team *team, uint64_t *head, uint64_t step)
+{
+    if (GF_MUTANT == GF_MUTANT_RELAXED_HEAD)
+        gf_store_relaxed64(team, head, step);
+    else
+        gf_store_release64(team, head, step);
+}
+
+/* What the sender may overwrite: slots below the result plus the depth. */
+GF_INLINE uint64_t gf_observe_head(const uint64_t *head)
+{
+    return gf_load_acquire64(head);
+}
+
+/* Bytes in a slot: covered by the tail, as the payload is. */
+GF_INLINE void gf_store_size(const struct gf_team *team, uint32_t *size, uint32_t bytes)
+{
+    gf_store_payload32(team, size, bytes);
+}
+
+GF_INLINE uint32_t gf_load_size(const uint32_t *size)
+{
+    return gf_load_payload32(size);
+}
+
+/* One more block of this launch is done with all it does. The result tells whether it was the last; to that block
+ * everything that the others did is then visible, and the counter is 0 for the next launch. */
+GF_INLINE bool gf_count_block_done(const struct gf_team *team, uint32_t *blocks_done)
+{
+    if (gf_add_acquire_release32(team, blocks_done, 1) + 1 != team->blocks)
+        return false;
+    gf_store_relaxed32(team, blocks_done, 0);
+    return true;
+}
+
+/* To the host: the launch with this ticket has ended, and all its data is visible to host and device. */
+GF_INLINE void gf_publish_done(const struct gf_team *team, uint64_t *done, uint64_t ticket)
+{
+    gf_store_release64(team, done, ticket);
+}
+
+/* Why a kernel gave up: read by the host after done, or while it waits. */
+GF_INLINE void gf_publish_error(const struct gf_team *team, uint32_t *error, uint32_t code)
+{
+    gf_store_relaxed32(team, error, code);
+}
+
+/* Has somebody asked all kernels of the communicator to leave? Orders nothing: who sees it only leaves. */
+GF_INLINE bool gf_observe_abort(const uint32_t *abort)
+{
+    return gf_load_relaxed32(abort) != 0;
+}
+
+/* One LL line, 16 bytes at a 16-byte address: eight bytes of data, each half of it beside its flag. */
+GF_INLINE void gf_store_ll_line(const struct gf_team *team, void *line, uint64_t data, uint32_t flag)
+{
+    uint64_t tag = (uint64_t)flag << 32;
+    if (GF_MUTANT == GF_MUTANT_SPLIT_LINE) {
+        uint32_t words[4] = {(uint32_t)data, flag, (uint32_t)(data >> 32), flag};
+        for (int i = 0; i < 4; i++)
+            gf_store_payload32(team, (uint32_t *)line + i, words[i]);
+        return;
+    }
+    gf_store_words(team, line, (data & 0xffffffffu) | tag, (data >> 32) | tag);
+}
+
+/* True if both halves carry this flag; *data is whole then and undefined otherwise. */
+GF_INLINE bool gf_load_ll_line(const void *line, uint64_t *data, uint32_t flag)
+{
+    uint64_t low, high;
+    gf_load_words(line, &low, &high);
+    *data = (low & 0xffffffffu) | high << 32;
+    return (uint32_t)(low >> 32) == flag && (uint32_t)(high >> 32) == flag;
+}
+
+#endif

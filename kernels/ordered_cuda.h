@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The accesses of ordered.h in PTX. All addresses are global memory: of this GPU, of a peer, or pinned host memory.
+ */
+#ifndef GF_KERNELS_ORDERED_CUDA_H
+#define GF_KERNELS_ORDERED_CUDA_H
+
+GF_INLINE uint64_t gf_load_acquire64(const uint64_t *from)
+{
+    uint64_t value;
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
+    return value;
+}
+
+GF_INLINE uint64_t gf_load_relaxed64(const uint64_t *from)
+{
+    uint64_t value;
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
+    return value;
+}
+
+GF_INLINE uint32_t gf_load_relaxed32(const uint32_t *from)
+{
+    uint32_t value;
+    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+    return value;
+}
+
+GF_INLINE void gf_store_release64(const struct gf_team *team, uint64_t *to, uint64_t value)
+{
+    (void)team;
+    asm volatile("st.release.sys.global.u64 [%0], %1;" :: "l"(to), "l"(value) : "memory");
+}
+
+GF_INLINE void gf_store_relaxed64(const struct gf_team *team, uint64_t *to, uint64_t value)
+{
+    (void)team;
+    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" :: "l"(to), "l"(value) : "memory");
+}
+
+GF_INLINE void gf_store_relaxed32(const struct gf_team *team, uint32_t *to, uint32_t value)
+{
+    (void)team;
+    asm volatile("st.relaxed.sys.global.u32 [%0], %1;" :: "l"(to), "r"(value) : "memory");
+}
+
+/* Among the blocks of one launch, so at the scope of the GPU. */
+GF_INLINE uint32_t gf_add_acquire_release32(const struct gf_team *team, uint32_t *at, uint32_t value)
+{
+    uint32_t before;
+    (void)team;
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;" : "=r"(before) : "l"(at), "r"(value) : "memory");
+    return before;
+}
+
+/* Each of the two words is one eight-byte element of the vector and so arrives whole; the two may arrive apart. */
+GF_INLINE void gf_store_words(const struct gf_team *team, void *to, uint64_t low, uint64_t high)
+{
+    (void)team;
+    asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" :: "l"(to), "l"(low), "l"(high) : "memory");
+}
+
+GF_INLINE void gf_load_words(const void *from, uint64_t *low, uint64_t *high)
+{
+    asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];" : "=l"(*low), "=l"(*high) : "l"(from) : "memory");
+}
+
+/* Payload passes through once: keep it out of the first-level cache. The assembly is volatile so that it stays between the
+ * barriers that license it; loads that stand together are issued together. */
+GF_INLINE union gf_item gf_load_item(const void *from)
+{
+    union gf_item item;
+    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(item.u32[0]), "=r"(item.u32[1]), "=r"(item.u32[2]), "=r"(item.u32[3]) : "l"(from) : "memory");
+    return item;
+}
+
+GF_INLINE void gf_store_item(const struct gf_team *team, void *to, union gf_item item)
+{
+    (void)team;
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
+                 :: "l"(to), "r"(item.u32[0]), "r"(item.u32[1]), "r"(item.u32[2]), "r"(item.u32[3]) : "memory");
+}
+
+/* Single pieces of payload, naturally aligned. The barriers around a step keep the compiler from moving them out of it. */
+GF_INLINE uint64_t gf_load_payload64(const void *from) { return *(const uint64_t *)from; }
+GF_INLINE uint32_t gf_load_payload32(const void *from) { return *(const uint32_t *)from; }
+GF_INLINE uint16_t gf_load_payload16(const void *from) { return *(const uint16_t *)from; }
+GF_INLINE uint8_t gf_load_payload8(const void *from) { return *(const uint8_t *)from; }
+GF_INLINE void gf_store_payload64(const struct gf_team *team, void *to, uint64_t v) { (void)team; *(uint64_t *)to = v; }
+GF_INLINE void gf_store_payload32(const struct gf_team *team, void *to, uint32_t v) { (void)team; *(uint32_t *)to = v; }
+GF_INLINE void gf_store_payload16(const struct gf_team *team, void *to, uint16_t v) { (void)team; *(uint16_t *)to = v; }
+GF_INLINE void gf_store_payload8(const struct gf_team *team, void *to, uint8_t v) { (void)team; *(uint8_t *)to = v; }
+
+GF_INLINE uint64_t gf_clock_ns(void)
+{
+    uint64_t now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+
+/* A thread that spins on a GPU keeps its place; other warps run beside it. */
+GF_INLINE void gf_pause(const struct gf_team *team)
+{
+    (void)team;
+}
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The accesses of ordered.h in C11 atomics, for the emulated device.
+ */
+#ifndef GF_KERNELS_ORDERED_HOST_H
+#define GF_KERNELS_ORDERED_HOST_H
+
+#include <string.h>
+#include <time.h>
+
+GF_INLINE uint64_t gf_load_acquire64(const uint64_t *from) { return __atomic_load_n(from, __ATOMIC_ACQUIRE); }
+GF_INLINE uint64_t gf_load_relaxed64(const uint64_t *from) { return __atomic_load_n(from, __ATOMIC_RELAXED); }
+GF_INLINE uint32_t gf_load_relaxed32(const uint32_t *from) { return __atomic_load_n(from, __ATOMIC_RELAXED); }
+
+GF_INLINE void gf_store_release64(const struct gf_team *team, uint64_t *to, uint64_t value)
+{
+    if (team->weak)
+        gf_block_complete(team->shared, team->thread);
+    __atomic_store_n(to, value, __ATOMIC_RELEASE);
+}
+
+GF_INLINE void gf_store_relaxed64(const struct gf_team *team, uint64_t *to, uint64_t value)
+{
+    if (team->weak)
+        gf_block_store_word(team->shared, team->thread, to, value);
+    else
+        __atomic_store_n(to, value, __ATOMIC_RELAXED);
+}
+
+/* Not delayed: what is stored so is either covered by a later release or needs no order. */
+GF_INLINE void gf_store_relaxed32(const struct gf_team *team, uint32_t *to, uint32_t value)
+{
+    (void)team;
+    __atomic_store_n(to, value, __ATOMIC_RELAXED);
+}
+
+GF_INLINE uint32_t gf_add_acquire_release32(const struct gf_team *team, uint32_t *at, uint32_t value)
+{
+    if (team->weak)
+        gf_block_complete(team->shared, team->thread);
+    return __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL);
+}
+
+GF_INLINE void gf_store_words(const struct gf_team *team, void *to, uint64_t low, uint64_t high)
+{
+    gf_store_relaxed64(team, (uint64_t *)to, low);
+    gf_store_relaxed64(team, (uint64_t *)to + 1, high);
+}
+
+GF_INLINE void gf_load_words(const void *from, uint64_t *low, uint64_t *high)
+{
+    *low = gf_load_relaxed64((const uint64_t *)from);
+    *high = gf_load_relaxed64((const uint64_t *)from + 1);
+}
+
+/* Payload: plain accesses of any alignment. ThreadSanitizer reports those that no tail or head licenses. */
+GF_INLINE void gf_store_payload(const struct gf_team *team, void *to, const void *value, uint32_t bytes)
+{
+    if (team->weak)
+        gf_block_store(team->shared, team->thread, to, value, bytes);
+    else
+        memcpy(to, value, bytes);
+}
+
+GF_INLINE union gf_item gf_load_item(const void *from)
+{
+    union gf_item item;
+    memcpy(&item, from, sizeof item);
+    return item;
+}
+
+GF_INLINE void gf_store_item(const struct gf_team *team, void *to, union gf_item item)
+{
+    gf_store_payload(team, to, &item, sizeof item);
+}
+
+GF_INLINE uint64_t gf_load_payload64(const void *from) { uint64_t v; memcpy(&v, from, sizeof v); return v; }
+GF_INLINE uint32_t gf_load_payload32(const void *from) { uint32_t v; memcpy(&v, from, sizeof v); return v; }
+GF_INLINE uint16_t gf_load_payload16(const void *from) { uint16_t v; memcpy(&v, from, sizeof v); return v; }
+GF_INLINE uint8_t gf_load_payload8(const void *from) { return *(const uint8_t *)from; }
+GF_INLINE void gf_store_payload64(const struct gf_team *team, void *to, uint64_t v) { gf_store_payload(team, to, &v, sizeof v); }
+GF_INLINE void gf_store_payload32(const struct gf_team *team, void *to, uint32_t v) { gf_store_payload(team, to, &v, sizeof v); }
+GF_INLINE void gf_store_payload16(const struct gf_team *team, void *to, uint16_t v) { gf_store_payload(team, to, &v, sizeof v); }
+GF_INLINE void gf_store_payload8(const struct gf_team *team, void *to, uint8_t v) { gf_store_payload(team, to, &v, sizeof v); }
+
+GF_INLINE uint64_t gf_clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* There are more threads than cores: who waits lets others run. */
+GF_INLINE void gf_pause(const struct gf_team *team)
+{
+    gf_block_pause(team->shared, team->thread);
+}
+
+#endif
