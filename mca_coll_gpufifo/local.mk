@@ -1,5 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Once there is code: mca_coll_gpufifo_la_SOURCES += mca_coll_gpufifo/component.c ...
+#
+# The component: opening and settings, modules, the agreement between ranks, and what of MPI maps to what of ours.
+mca_coll_gpufifo_la_SOURCES += \
+    mca_coll_gpufifo/component.c mca_coll_gpufifo/params.c mca_coll_gpufifo/pvars.c mca_coll_gpufifo/pvars.h \
+    mca_coll_gpufifo/module.c mca_coll_gpufifo/module.h mca_coll_gpufifo/ompi_abi.h mca_coll_gpufifo/error.c \
+    mca_coll_gpufifo/host_memory.c mca_coll_gpufifo/host_memory.h \
+    mca_coll_gpufifo/memory_kind.c mca_coll_gpufifo/memory_kind.h \
+    mca_coll_gpufifo/datatype.c mca_coll_gpufifo/datatype.h mca_coll_gpufifo/op.c mca_coll_gpufifo/op.h \
+    mca_coll_gpufifo/agree.c mca_coll_gpufifo/agree.h mca_coll_gpufifo/agree_board.c mca_coll_gpufifo/agree_board.h \
+    mca_coll_gpufifo/mailbox.c mca_coll_gpufifo/mailbox.h mca_coll_gpufifo/bootstrap.c mca_coll_gpufifo/bootstrap.h \
+    mca_coll_gpufifo/coll/allreduce.c
 
 # Staging, and the collectives that use it.
 mca_coll_gpufifo_la_SOURCES += \

@@ -9,23 +9,46 @@
 
 #include "core/comm.h"
 #include "device/device.h"
+#include "mca_coll_gpufifo/host_memory.h"
+#include "mca_coll_gpufifo/pvars.h"
 
 struct gf_agree;                       /* agree.h */
+struct gf_mailbox;                     /* mailbox.h */
 struct gf_staging;                     /* stage_pool.h */
+struct gf_staging;                     /* stage_pool.h */
+
+/* coll_gpufifo_device */
+enum gf_device_choice { GF_DEVICE_AUTO, GF_DEVICE_CUDA, GF_DEVICE_EMULATED, GF_DEVICE_NONE };
+
+enum { GF_MAX_DEVICES = 64 };          /* ordinals that a process may use */
 
 /* Written while the component opens, read-only afterwards, but for what says otherwise. */
 typedef struct mca_coll_gpufifo_component_t {
     mca_coll_base_component_t super;
     int priority;
-    char *device_name;                 /* auto, cuda, emulated, none */
+    int device_choice;                 /* enum gf_device_choice; an int, for the MCA variable */
+    int transport, algorithm, protocol;    /* the enums of config, likewise */
+    char *fault;
     struct gf_config config;
     struct gf_log log;
+    int log_stream;                    /* opal_output's number */
     gf_driver *driver;                 /* null: no device here, the component declines every communicator */
-    struct gf_staging *staging;        /* bounce memory, streams and requests of staged calls; has its own locks. Made by
-                                          gf_staging_create when the driver is found, destroyed before the devices close */
+    struct gf_host_memory host_memory; /* any thread; see its header */
+    struct gf_pvars pvars;             /* any thread; see its header */
+    struct gf_staging *staging;        /* of staged calls; any thread; null exactly if driver is */
+    opal_mutex_t lock;                 /* protects what follows */
+    gf_device *devices[GF_MAX_DEVICES];
+    opal_list_t modules;               /* those enabled, for the mailbox */
+    struct gf_mailbox *mailbox;        /* open while MPI_COMM_WORLD's module lives */
 } mca_coll_gpufifo_component_t;
 
 extern mca_coll_gpufifo_component_t mca_coll_gpufifo_component;
+
+/* Registers the MCA variables; their values are in the component's struct. An unknown or impossible value is reported and
+ * replaced by the default. (params.c) */
+int gf_params_register(mca_coll_gpufifo_component_t *component);
+/* Fills component->config from the variables and checks it. */
+void gf_params_apply(mca_coll_gpufifo_component_t *component);
 
 /* Opened on first use, one an ordinal, closed with the component; thread-safe. Null with *why on failure. */
 gf_device *gf_component_device(int ordinal, struct gf_reason *why);
@@ -33,14 +56,19 @@ gf_device *gf_component_device(int ordinal, struct gf_reason *why);
 /* One a communicator. Made by comm_query, filled by enable. A communicator's collectives come from one thread at a time. */
 typedef struct mca_coll_gpufifo_module_t {
     mca_coll_base_module_t super;
+    opal_list_item_t link;             /* in the component's list */
     mca_coll_base_comm_coll_t saved;   /* who did each collective before us; modules retained while we are enabled */
-    ompi_communicator_t *comm;         /* not retained: it owns us */
+    ompi_communicator_t *comm;         /* not retained: it owns us. Null until enable and after disable */
     uint64_t calls;                    /* native-capable collective calls so far, the same on all ranks (agree.h) */
-    struct gf_agree *agree;            /* null until the communicator is armed */
+    struct gf_agree *agree;            /* null until the communicator is armed; set by any thread (agree.h) */
     gf_comm *device_comm;              /* null until the first native call */
+    int device_ordinal;                /* of device_comm */
     bool never_native;                 /* decided by all ranks: stage for ever; the reason was logged */
 } mca_coll_gpufifo_module_t;
 OBJ_CLASS_DECLARATION(mca_coll_gpufifo_module_t);
+
+/* Called by the coll framework. */
+mca_coll_base_module_t *gf_module_query(ompi_communicator_t *comm, int *priority);
 
 /* Reports a failure of ours to the user (show_help or one log line) and gives the MPI error class for it. */
 int gf_error_to_mpi(gf_status status, const struct gf_reason *why, ompi_communicator_t *comm, const char *function);

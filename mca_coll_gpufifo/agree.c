@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Arming a communicator, and a device rank's way to the verdict; agree.h has the protocol and its proof.
+ */
+#include "mca_coll_gpufifo/agree.h"
+
+#include "opal/runtime/opal_progress.h"
+
+#include "mca_coll_gpufifo/mailbox.h"
+
+/* Why this communicator can never be native, or null. All its ranks come to the same answer. */
+static const char *reason_against(ompi_communicator_t *comm)
+{
+    if (OMPI_COMM_IS_INTER(comm)) {
+        return "it is an intercommunicator";
+    }
+    for (int rank = 0; rank < ompi_comm_size(comm); rank++) {
+        const ompi_proc_t *proc = ompi_comm_peer_lookup(comm, rank);
+        if (!gf_mpi_same_node(proc)) {
+            return "its ranks are on several nodes";
+        }
+        if (gf_mpi_world_rank(proc) < 0) {
+            return "it has ranks that are not in MPI_COMM_WORLD";
+        }
+    }
+    return NULL;
+}
+
+void gf_agree_give_up(mca_coll_gpufifo_module_t *module, const char *why)
+{
+    if (!__atomic_exchange_n(&module->never_native, true, __ATOMIC_ACQ_REL)) {
+        gf_log(&mca_coll_gpufifo_component.log, GF_LOG_PATH, "%s: staged through host memory, because %s", module->comm->c_name, why);
+    }
+}
+
+/* Makes the board known to the calling thread. It may be in a host call right now, whose number we read before or after it was
+ * counted: if before, the second reading sees it or the caller saw the board. */
+static void show_board(mca_coll_gpufifo_module_t *module, struct gf_agree *agree)
+{
+    agree->board = agree->segment.address;
+    agree->rank = ompi_comm_rank(module->comm);
+    agree->ranks = ompi_comm_size(module->comm);
+    agree->mine = &agree->board->lines[agree->rank];
+    gf_agree_line_history(agree->mine, __atomic_load_n(&module->calls, __ATOMIC_RELAXED));
+    __atomic_store_n(&module->agree, agree, __ATOMIC_RELEASE);
+    atomic_thread_fence(memory_order_seq_cst);
+    gf_agree_line_history(agree->mine, __atomic_load_n(&module->calls, __ATOMIC_RELAXED));
+}
+
+static gf_status make_board(mca_coll_gpufifo_module_t *module, const struct gf_segment_name *theirs, struct gf_reason *why)
+{
+    size_t bytes = gf_agree_board_bytes(ompi_comm_size(module->comm));
+    struct gf_agree *agree;
+    gf_status status;
+
+    if (module->agree) {
+        return GF_OK;
+    }
+    agree = calloc(1, sizeof(*agree));
+    if (agree == NULL) {
+        gf_reason_set(why, "host memory is exhausted");
+        return GF_ERR_NO_MEMORY;
+    }
+    if (theirs) {
+        agree->name = *theirs;
+        status = gf_segment_attach(theirs, &agree->segment, why);
+    } else {
+        status = gf_segment_create(bytes, &agree->segment, &agree->name, why);
+    }
+    if (status == GF_OK && agree->segment.bytes < bytes) {
+        gf_reason_set(why, "the leader's board is too small");
+        gf_segment_close(&agree->segment);
+        status = GF_ERR_PEER;
+    }
+    if (status != GF_OK) {
+        free(agree);
+        return status;
+    }
+    show_board(module, agree);
+    return GF_OK;
+}
+
+gf_status gf_agree_create(mca_coll_gpufifo_module_t *module, struct gf_reason *why)
+{
+    return make_board(module, NULL, why);
+}
+
+gf_status gf_agree_attach(mca_coll_gpufifo_module_t *module, const struct gf_segment_name *name, struct gf_reason *why)
+{
+    return make_board(module, name, why);
+}
+
+void gf_agree_close(mca_coll_gpufifo_module_t *module)
+{
+    struct gf_agree *agree = module->agree;
+
+    if (agree) {
+        module->agree = NULL;
+        gf_segment_close(&agree->segment);
+        free(agree);
+    }
+}
+
+/* Waits until this communicator is armed. Null: never, the module says so. */
+static struct gf_agree *wait_for_board(mca_coll_gpufifo_module_t *module)
+{
+    struct gf_agree *agree = __atomic_load_n(&module->agree, __ATOMIC_ACQUIRE);
+
+    if (agree == NULL) {
+        const char *why = reason_against(module->comm);
+        if (why) {
+            gf_agree_give_up(module, why);
+            return NULL;
+        }
+        gf_mailbox_arm(module);
+    }
+    while (agree == NULL && !__atomic_load_n(&module->never_native, __ATOMIC_ACQUIRE)) {
+        opal_progress();
+        gf_mailbox_progress();
+        agree = __atomic_load_n(&module->agree, __ATOMIC_ACQUIRE);
+    }
+    return agree;
+}
+
+static bool has_failed(const struct gf_agree *agree)
+{
+    return atomic_load_explicit(&agree->board->failed, memory_order_acquire) != 0;
+}
+
+/* Publishes the call and looks at the board until the verdict is there. */
+static enum gf_agree_verdict look(mca_coll_gpufifo_module_t *module, struct gf_agree *agree)
+{
+    uint64_t call = module->calls + 1;
+    enum gf_agree_verdict verdict;
+
+    while (!gf_agree_board_has_room(agree->board, agree->ranks, agree->rank, agree->device_calls) && !has_failed(agree)) {
+        opal_progress();
+    }
+    if (has_failed(agree)) {
+        return GF_AGREE_STAGE;
+    }
+    gf_agree_line_device(agree->mine, agree->device_calls++, call);
+    while ((verdict = gf_agree_board_verdict(agree->board, agree->ranks, call)) == GF_AGREE_UNKNOWN) {
+        opal_progress();
+    }
+    gf_agree_line_settle(agree->mine, call);
+    /* Not earlier: show_board, if another thread is still in it, takes what is counted for settled. */
+    __atomic_store_n(&module->calls, call, __ATOMIC_RELAXED);
+    return verdict;
+}
+
+enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module)
+{
+    uint64_t call = module->calls + 1;
+    struct gf_agree *agree;
+    enum gf_agree_verdict verdict;
+
+    if (ompi_comm_size(module->comm) == 1 && !OMPI_COMM_IS_INTER(module->comm)) {
+        module->calls = call;
+        return GF_AGREE_NATIVE;
+    }
+    if (__atomic_load_n(&module->never_native, __ATOMIC_ACQUIRE) || (agree = wait_for_board(module)) == NULL) {
+        gf_agree_enter_host(module);
+        return GF_AGREE_STAGE;
+    }
+    verdict = look(module, agree);
+    if (has_failed(agree)) {
+        gf_agree_give_up(module, "a rank cannot attach the memory that its leader shares (separate containers?)");
+    }
+    if (module->calls != call) {
+        gf_agree_enter_host(module);      /* the board failed before we published */
+    }
+    return verdict;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What all ranks must know before they choose: whether every rank of a collective call has device buffers.
+ *
+ * Ranks may mix host and device buffers in one call. The rule is: if any rank has host buffers, the ranks with device buffers
+ * stage and join the saved component. So a rank with host buffers needs to know nothing and goes straight there; only
+ * the others have to find out. "Device buffers" means: what this rank passes can be done natively here, memory, type and operation.
+ *
+ * Numbers. Every rank counts its native-capable calls on a communicator (module->calls). MPI gives all ranks the same order of
+ * collective calls, so a number names one call for all.
+ *
+ * Arming. Until the first device call nobody publishes anything. The first one asks the communicator's leader, its rank 0, to arm
+ * it (mailbox.h): the leader makes a board in shared memory (agree_board.h) and announces it to all members, each of which
+ * attaches it in its progress callback, wherever it is in MPI, and publishes that its calls so far had host buffers. That is
+ * true: a rank with a device call waits until it sees the board before it publishes, and counts, that call.
+ *
+ * The board. A rank that enters call s with host buffers stores entered = settled = s. With device buffers it waits for room in its
+ * ring, stores s there and then entered = s, and looks at the other lines: one that entered s without s in its ring is a host rank, so
+ * it stages; all have s in their rings: native; somebody not there yet: it looks on, making progress. Then settled = s.
+ *
+ * Why all device ranks of a call reach the same verdict:
+ *   (1) A rank's kind in call s is fixed before it publishes entered >= s, and s is in its ring by then if it is a device call
+ *       (release, acquire).
+ *   (2) Once in the ring, s stays until every rank has settled s: an entry is overwritten only when all have settled it. Who has not
+ *       settled s therefore reads the kind correctly, however far the other rank is ahead.
+ *   (3) So every device rank evaluates the same facts, and "one host rank" excludes "all device".
+ *   (4) A member that cannot attach never publishes, so nobody can conclude "native" on that board; the leader marks it
+ *       failed, and then all stage.
+ * Why nobody waits for ever: take, of the ranks that wait on a board, one with the lowest call number s. Waiting for room needs others to
+ * settle an older call c < s: they are past c or will be, since no rank waits at a call below s. Waiting for a verdict needs others to
+ * enter s: MPI promises that they will, and none is held below s. A host rank waits for nobody here, and all waits make MPI's progress.
+ * tests/model/agree.pml checks both for small cases, with two mutants that fail.
+ *
+ * When a communicator is freed. An announcement may arrive late, even when a new communicator has the old one's number. The leader closes its
+ * board, so that nobody can attach it any more, before MPI can give the number away; such an announcement comes to nothing.
+ *
+ * Threads: the thread that makes the communicator's calls, and any thread's progress callback that attaches the board.
+ */
+#ifndef GF_MCA_AGREE_H
+#define GF_MCA_AGREE_H
+
+#include "mca_coll_gpufifo/agree_board.h"
+#include "mca_coll_gpufifo/module.h"
+
+#include "core/segment.h"
+
+/* Owned by the module; made when the communicator is armed, fixed afterwards except device_calls. */
+struct gf_agree {
+    struct gf_segment segment;
+    struct gf_segment_name name;
+    struct gf_agree_board *board;
+    struct gf_agree_line *mine;
+    int rank, ranks;
+    uint64_t device_calls;           /* so far; the calling thread's */
+};
+
+/* Enters the next call with host buffers, or with buffers that only staging can do. Cheap: a counter, and one line when armed. */
+static inline void gf_agree_enter_host(mca_coll_gpufifo_module_t *module)
+{
+    uint64_t call = module->calls + 1;
+
+    __atomic_store_n(&module->calls, call, __ATOMIC_RELAXED);
+    if (gf_mpi_threads()) {
+        /* Another thread may be attaching the board: either it sees our count, or we see its board (gf_agree_attached). */
+        atomic_thread_fence(memory_order_seq_cst);
+    }
+    struct gf_agree *agree = __atomic_load_n(&module->agree, __ATOMIC_ACQUIRE);
+    if (__builtin_expect(agree != NULL, 0)) {
+        gf_agree_line_host(agree->mine, call);
+    }
+}
+
+/* Enters the next call with device buffers and waits, making progress, until it is known what the others have. GF_AGREE_STAGE
+ * also where this communicator can never be native; the reason is logged once. */
+enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module);
+
+/* For the mailbox, under the component's lock. Makes the board at the leader, or attaches it at a member; does nothing if there
+ * is one. Failures leave the module as it was. */
+gf_status gf_agree_create(mca_coll_gpufifo_module_t *module, struct gf_reason *why);
+gf_status gf_agree_attach(mca_coll_gpufifo_module_t *module, const struct gf_segment_name *name, struct gf_reason *why);
+
+/* Decided for all ranks: this communicator stages for ever. Logs why, once. Any thread. */
+void gf_agree_give_up(mca_coll_gpufifo_module_t *module, const char *why);
+
+/* Lets go of the board. */
+void gf_agree_close(mca_coll_gpufifo_module_t *module);
+
+#endif

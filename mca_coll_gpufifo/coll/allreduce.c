@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * MPI_Allreduce: host buffers straight to the saved component; device buffers by our kernels where every rank has them, else
+ * staged.
+ */
+#include "mca_coll_gpufifo/agree.h"
+#include "mca_coll_gpufifo/bootstrap.h"
+#include "mca_coll_gpufifo/coll/coll.h"
+#include "mca_coll_gpufifo/datatype.h"
+#include "mca_coll_gpufifo/memory_kind.h"
+#include "mca_coll_gpufifo/op.h"
+#include "proxy/host_sequenced.h"
+#include "transport/transport.h"
+
+static const char function_name[] = "MPI_Allreduce";
+
+/* One call as the program made it, and what became of it. */
+struct call {
+    const void *sbuf;                /* as the program passed it */
+    const void *send;                /* the receive buffer when in place */
+    void *recv;
+    size_t count;
+    ompi_datatype_t *datatype;
+    ompi_op_t *op_handle;
+    enum gf_type type;
+    enum gf_op op;
+    struct gf_pointer from, to;      /* where the buffers live */
+    mca_coll_gpufifo_module_t *module;
+};
+
+/* A freed buffer, or none at all where a predefined operation needs one. */
+static int check_buffers(struct call *call)
+{
+    ompi_communicator_t *comm = call->module->comm;
+    struct gf_reason why = {""};
+
+    if (call->to.kind == GF_MEMORY_INVALID || call->from.kind == GF_MEMORY_INVALID) {
+        struct gf_pointer ignored;
+        gf_memory_query(call->to.kind == GF_MEMORY_INVALID ? call->recv : call->send, &ignored, &why);
+        return gf_error_to_mpi(GF_ERR_INVALID, &why, comm, function_name);
+    }
+    if ((call->recv == NULL || call->send == NULL) && gf_op_predefined(call->op_handle, &call->op)) {
+        gf_reason_set(&why, "the %s buffer is null although there are %zu elements: pass a buffer",
+                      call->recv == NULL ? "receive" : "send", call->count);
+        return gf_error_to_mpi(GF_ERR_INVALID, &why, comm, function_name);
+    }
+    return MPI_SUCCESS;
+}
+
+/* Can this rank's part be done natively? What it says no to counts as host buffers (agree.h). */
+static bool is_native_here(struct call *call)
+{
+    const mca_coll_gpufifo_module_t *module = call->module;
+
+    if (OMPI_COMM_IS_INTER(module->comm) || call->to.kind != GF_MEMORY_DEVICE || call->from.kind != GF_MEMORY_DEVICE ||
+        call->to.ordinal != call->from.ordinal) {
+        return false;
+    }
+    if (module->device_comm && module->device_ordinal != call->to.ordinal) {
+        return false;
+    }
+    return gf_datatype_element(call->datatype, &call->type) && gf_op_predefined(call->op_handle, &call->op) &&
+           gf_op_allowed(call->type, call->op);
+}
+
+/* Processes that may run kernels on one device of this node at once: exact where the communicator has all ranks of the node,
+ * else as if they were spread evenly over the devices that this process sees. */
+static int device_ranks(const mca_coll_gpufifo_module_t *module)
+{
+    gf_driver *driver = mca_coll_gpufifo_component.driver;
+    int local = 0, devices = driver->ops->device_count(driver);
+
+    for (int rank = 0; rank < ompi_comm_size(&ompi_mpi_comm_world.comm); rank++) {
+        local += gf_mpi_same_node(ompi_comm_peer_lookup(&ompi_mpi_comm_world.comm, rank));
+    }
+    if (local <= ompi_comm_size(module->comm) || devices < 1) {
+        return 0;
+    }
+    return (local + devices - 1) / devices;
+}
+
+/* All ranks come here in the same call, and leave with the same result. A rank without a device still has to take part. */
+static gf_status create_device_comm(struct call *call, struct gf_reason *why)
+{
+    mca_coll_gpufifo_module_t *module = call->module;
+    struct gf_comm_setup setup = {
+        .config = &mca_coll_gpufifo_component.config,
+        .log = &mca_coll_gpufifo_component.log,
+        .name = module->comm->c_name,
+        .bootstrap = gf_bootstrap_of(module),
+        .transports = gf_transports,
+        .device_ranks = device_ranks(module),
+    };
+    struct gf_reason mine = {""};
+    unsigned char ready, *all;
+    gf_status status = GF_OK;
+
+    setup.device = gf_component_device(call->to.ordinal, &mine);
+    ready = setup.device != NULL;
+    all = calloc((size_t)setup.bootstrap.ranks, 1);
+    if (all == NULL) {
+        gf_reason_set(why, "host memory is exhausted");
+        return GF_ERR_NO_MEMORY;
+    }
+    status = setup.bootstrap.ranks == 1 ? GF_OK : setup.bootstrap.allgather(setup.bootstrap.ctx, &ready, all, 1);
+    for (int rank = 0; rank < setup.bootstrap.ranks && status == GF_OK && setup.bootstrap.ranks > 1; rank++) {
+        if (!all[rank]) {
+            gf_reason_set(why, "rank %d cannot open its device%s%s", rank, mine.text[0] ? ": " : "", mine.text);
+            status = GF_ERR_UNSUPPORTED;
+        }
+    }
+    free(all);
+    if (status == GF_OK && !ready) {
+        *why = mine;
+        status = GF_ERR_DEVICE;
+    }
+    if (status == GF_OK) {
+        setup.host_executor = &gf_host_sequenced;
+        status = gf_comm_create(&setup, &module->device_comm, why);
+        module->device_ordinal = call->to.ordinal;
+    }
+    return status;
+}
+
+static void count_path(const struct call *call)
+{
+    static const enum gf_path paths[] = {
+        [GF_PLAN_NONE] = GF_PATH_LOCAL, [GF_PLAN_LOCAL] = GF_PATH_LOCAL, [GF_PLAN_ONE_SHOT] = GF_PATH_ONE_SHOT,
+        [GF_PLAN_RING] = GF_PATH_RING, [GF_PLAN_HOST] = GF_PATH_HOST_SEQUENCED, [GF_PLAN_STAGE] = GF_PATH_STAGED,
+    };
+    const struct gf_plan *plan = gf_comm_last_plan(call->module->device_comm);
+
+    gf_pvars_count(&mca_coll_gpufifo_component.pvars, paths[plan->algorithm], call->count * gf_type_size(call->type));
+}
+
+static int stage_silently(const struct call *call)
+{
+    return gf_stage_allreduce(call->sbuf, call->recv, (gf_mpi_count)call->count, call->datatype, call->op_handle, call->module->comm,
+                              &call->module->super);
+}
+
+static int stage(const struct call *call, const char *reason)
+{
+    mca_coll_gpufifo_module_t *module = call->module;
+    struct gf_reason why;
+
+    if (mca_coll_gpufifo_component.config.strict) {
+        gf_reason_set(&why, "strict: this call would be staged through host memory: %s", reason);
+        return gf_error_to_mpi(GF_ERR_UNSUPPORTED, &why, module->comm, function_name);
+    }
+    gf_log(&mca_coll_gpufifo_component.log, GF_LOG_CALL, "%s: allreduce of %zu elements: staged: %s", module->comm->c_name, call->count,
+           reason);
+    gf_pvars_count(&mca_coll_gpufifo_component.pvars, GF_PATH_STAGED, call->count * call->datatype->super.size);
+    return stage_silently(call);
+}
+
+/* All ranks have device buffers. */
+static int run_natively(struct call *call)
+{
+    mca_coll_gpufifo_module_t *module = call->module;
+    struct gf_reason why = {""};
+    gf_status status;
+
+    if (module->device_comm == NULL) {
+        status = create_device_comm(call, &why);
+        if (status != GF_OK) {
+            gf_agree_give_up(module, why.text);
+            return stage(call, why.text);
+        }
+    }
+    if (!gf_comm_can_allreduce(module->device_comm, call->count, call->type, call->op)) {
+        return stage(call, "the device cannot do this type and operation");
+    }
+    status = gf_comm_allreduce(module->device_comm, call->send, call->recv, call->count, call->type, call->op, &why);
+    if (status == GF_ERR_UNSUPPORTED) {
+        return stage(call, why.text);
+    }
+    if (status != GF_OK) {
+        return gf_error_to_mpi(status, &why, module->comm, function_name);
+    }
+    count_path(call);
+    return MPI_SUCCESS;
+}
+
+/* A buffer of this rank is device memory, or none at all. */
+static int with_unusual_buffers(struct call *call)
+{
+    int error = check_buffers(call);
+
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    if (call->to.kind != GF_MEMORY_DEVICE && call->from.kind != GF_MEMORY_DEVICE) {
+        gf_agree_enter_host(call->module);
+        return stage_silently(call);          /* a derived type at MPI_BOTTOM, with an operation of the program's own */
+    }
+    if (!is_native_here(call)) {
+        gf_agree_enter_host(call->module);
+        return stage(call, "this rank's buffers, type or operation are not for the device alone");
+    }
+    if (gf_agree_enter_device(call->module) == GF_AGREE_NATIVE) {
+        return run_natively(call);
+    }
+    return stage(call, call->module->never_native ? "this communicator cannot use the device" : "another rank has host buffers");
+}
+
+int gf_coll_allreduce(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datatype_t *dtype, ompi_op_t *op,
+                      ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    mca_coll_gpufifo_module_t *module = (mca_coll_gpufifo_module_t *)base;
+    const void *send = sbuf == MPI_IN_PLACE ? rbuf : sbuf;
+    struct gf_pointer from, to;
+    bool device = gf_memory_locate(rbuf, &to);
+
+    if (send == rbuf) {
+        from = to;
+    } else {
+        device |= gf_memory_locate(send, &from);
+    }
+    if (__builtin_expect(!device && send && rbuf, 1)) {
+        if (count > 0) {
+            gf_agree_enter_host(module);
+        }
+        return module->saved.coll_allreduce(sbuf, rbuf, count, dtype, op, comm, module->saved.coll_allreduce_module);
+    }
+    if (count == 0) {
+        return MPI_SUCCESS;       /* not counted: it is 0 on all ranks */
+    }
+    struct call call = {.sbuf = sbuf, .send = send, .recv = rbuf, .count = (size_t)count, .datatype = dtype, .op_handle = op,
+                        .from = from, .to = to, .module = module};
+    return with_unusual_buffers(&call);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The component as Open MPI opens, asks and closes it. It finds out which device there is, and opens devices on first use.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <libgen.h>
+
+#include "opal/memoryhooks/memory.h"
+#include "opal/util/output.h"
+#include "opal/util/show_help.h"
+
+#include "mca_coll_gpufifo/module.h"
+#include "mca_coll_gpufifo/stage_pool.h"
+
+static int component_register(void);
+static int component_open(void);
+static int component_close(void);
+static int component_init_query(bool progress_threads, bool mpi_threads);
+
+mca_coll_gpufifo_component_t mca_coll_gpufifo_component = {
+    .super = {
+        .collm_version = {
+            GF_OMPI_COLL_VERSION,
+            .mca_component_name = "gpufifo",
+            MCA_BASE_MAKE_VERSION(component, 0, 1, 0),
+            .mca_open_component = component_open,
+            .mca_close_component = component_close,
+            .mca_register_component_params = component_register,
+        },
+        .collm_data = {MCA_BASE_METADATA_PARAM_NONE},
+        .collm_init_query = component_init_query,
+        .collm_comm_query = gf_module_query,
+    },
+    .log_stream = -1,
+};
+
+static int component_register(void)
+{
+    int rc = gf_params_register(&mca_coll_gpufifo_component);
+
+    return rc == OMPI_SUCCESS ? gf_pvars_register(&mca_coll_gpufifo_component.super.collm_version, &mca_coll_gpufifo_component.pvars)
+                              : rc;
+}
+
+static void write_log(void *ctx, enum gf_log_level level, const char *line)
+{
+    (void)level;
+    opal_output(((mca_coll_gpufifo_component_t *)ctx)->log_stream, "%s", line);
+}
+
+/* The help file is installed beside the component, which need not be in Open MPI's own folders. */
+static void announce_help_folder(void)
+{
+    Dl_info self;
+    char *path;
+
+    if (dladdr((void *)(uintptr_t)component_open, &self) == 0 || (path = strdup(self.dli_fname)) == NULL) {
+        return;
+    }
+    opal_show_help_add_dir(dirname(path));
+    free(path);
+}
+
+static int component_open(void)
+{
+    mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
+    opal_output_stream_t stream;
+
+    OBJ_CONSTRUCT(&component->lock, opal_mutex_t);
+    OBJ_CONSTRUCT(&component->modules, opal_list_t);
+    OBJ_CONSTRUCT(&stream, opal_output_stream_t);
+    stream.lds_prefix = "gpufifo: ";
+    stream.lds_want_stderr = true;
+    component->log_stream = opal_output_open(&stream);
+    stream.lds_prefix = NULL;
+    OBJ_DESTRUCT(&stream);
+    component->log.write = write_log;
+    component->log.ctx = component;
+    announce_help_folder();
+    return OMPI_SUCCESS;
+}
+
+static void memory_released(void *start, size_t bytes, void *ctx, bool from_allocator)
+{
+    (void)from_allocator;
+    gf_host_memory_forget(ctx, start, bytes);
+}
+
+static int component_close(void)
+{
+    mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
+
+    if (component->host_memory.remembers) {
+        opal_mem_hooks_unregister_release(memory_released);
+        component->host_memory.remembers = false;
+    }
+    gf_staging_destroy(component->staging);
+    component->staging = NULL;
+    gf_staging_destroy(component->staging);
+    component->staging = NULL;
+    for (int i = 0; i < GF_MAX_DEVICES; i++) {
+        if (component->devices[i]) {
+            gf_device_close(component->devices[i]);
+            component->devices[i] = NULL;
+        }
+    }
+    component->driver = NULL;
+    opal_output_close(component->log_stream);
+    component->log_stream = -1;
+    OBJ_DESTRUCT(&component->modules);
+    OBJ_DESTRUCT(&component->lock);
+    return OMPI_SUCCESS;
+}
+
+/* The loader refuses most components that were built for another Open MPI; this catches the rest, before anything is touched. */
+static bool is_right_open_mpi(void)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    const char *version;
+    char running[32] = "of unknown version", built[16];
+    int length, major = 0, minor = 0;
+
+    MPI_Get_library_version(text, &length);
+    version = strstr(text, "Open MPI v");
+    if (version && sscanf(version, "Open MPI v%d.%d", &major, &minor) == 2) {
+        snprintf(running, sizeof(running), "%d.%d", major, minor);
+    }
+    if (major == OMPI_MAJOR_VERSION && minor == OMPI_MINOR_VERSION) {
+        return true;
+    }
+    snprintf(built, sizeof(built), "%d.%d", OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION);
+    opal_show_help("help-mca-coll-gpufifo.txt", "wrong-open-mpi", true, built, running);
+    return false;
+}
+
+/* Was the device asked for by name, its absence is reported; "auto" is satisfied with none. */
+static void find_driver(mca_coll_gpufifo_component_t *component)
+{
+    bool asked = component->device_choice != GF_DEVICE_AUTO;
+    const char *name = component->device_choice == GF_DEVICE_EMULATED ? "emulated" : "cuda";
+    struct gf_reason why = {""};
+
+    if (component->device_choice == GF_DEVICE_NONE) {
+        return;
+    }
+    if (gf_driver_available(name, &why) && gf_driver_open(name, &component->driver, &why) == GF_OK) {
+        return;
+    }
+    component->driver = NULL;
+    if (!asked) {
+        gf_log(&component->log, GF_LOG_PATH, "not used: %s", why.text);
+        return;
+    }
+    opal_show_help("help-mca-coll-gpufifo.txt", component->config.strict ? "no-device-strict" : "no-device", true, name,
+                   opal_process_info.nodename, why.text);
+    if (component->config.strict) {
+        ompi_mpi_abort(&ompi_mpi_comm_world.comm, MPI_ERR_OTHER);
+    }
+}
+
+static int component_init_query(bool progress_threads, bool mpi_threads)
+{
+    mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
+    (void)progress_threads;
+    (void)mpi_threads;
+
+    if (!is_right_open_mpi()) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    gf_params_apply(component);
+    find_driver(component);
+    if (component->driver == NULL) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    component->staging = gf_staging_create();
+    if (component->staging == NULL) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    gf_host_memory_open(&component->host_memory, false);
+    component->host_memory.remembers =
+        opal_mem_hooks_register_release(memory_released, &component->host_memory) == OPAL_SUCCESS;
+    return OMPI_SUCCESS;
+}
+
+gf_device *gf_component_device(int ordinal, struct gf_reason *why)
+{
+    mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
+    gf_device *device = NULL;
+
+    if (ordinal < 0 || ordinal >= GF_MAX_DEVICES) {
+        gf_reason_set(why, "device %d is beyond the %d that gpufifo can use in one process", ordinal, GF_MAX_DEVICES);
+        return NULL;
+    }
+    opal_mutex_lock(&component->lock);
+    if (component->devices[ordinal] == NULL && gf_device_open(component->driver, ordinal, &device, why) == GF_OK) {
+        component->devices[ordinal] = device;
+    }
+    device = component->devices[ordinal];
+    opal_mutex_unlock(&component->lock);
+    return device;
+}

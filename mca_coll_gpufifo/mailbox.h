@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages by which a communicator is armed (agree.h). They reach a process wherever it is in MPI: each process keeps one
+ * receive posted on MPI_COMM_WORLD, under a reserved negative tag, and its progress callback looks at whether that completed.
+ *
+ *   REQUEST      member → leader     a device call on this communicator wants the board
+ *   ANNOUNCE     leader → members    here it is
+ *   REFUSED      leader → members    there will be none: stage for ever
+ *   UNREACHABLE  member → leader     I cannot attach it
+ *
+ * A communicator is named by its number, its leader and its size. A message for one that this process has not got (not yet
+ * made, or freed) waits; the next message of its kind for that name replaces it, and a new communicator of that name gets
+ * it. That may then be a message about a freed one of that name, which does no harm: a late REQUEST arms early, a late
+ * ANNOUNCE cannot be attached (agree.h), a late REFUSED or UNREACHABLE is compared with the board it names.
+ *
+ * The tag. Negative tags never match MPI_ANY_TAG, in no PML. Those below -9 belong to coll (blocking -10..-26, non-blocking downwards from
+ * -27), io and topo; -2..-9 are free in Open MPI 4.1 to 6.0, and they survive the 24 bits that pml/ucx has for a tag.
+ *
+ * Threads: any; the callback skips if another thread is in it. Lock order: component's lock, then the mailbox's.
+ */
+#ifndef GF_MCA_MAILBOX_H
+#define GF_MCA_MAILBOX_H
+
+#include "mca_coll_gpufifo/module.h"
+
+enum { GF_MAILBOX_TAG = -7 };
+
+/* With MPI_COMM_WORLD's module: posts the receive and registers the callback; cancels and takes them back. Without a mailbox
+ * (no memory), communicators are never armed by others' request, and gf_mailbox_arm gives up. */
+void gf_mailbox_open(void);
+void gf_mailbox_close(void);
+
+/* Asks for this communicator to be armed, or arms it if this rank leads it. Asks once; the answer comes with progress. */
+void gf_mailbox_arm(mca_coll_gpufifo_module_t *module);
+
+/* A new module: are there messages waiting for it? */
+void gf_mailbox_deliver_waiting(mca_coll_gpufifo_module_t *module);
+
+/* What the callback does; for a thread that waits for a message. */
+int gf_mailbox_progress(void);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The MCA variables coll_gpufifo_*.
+ */
+#include "opal/mca/base/mca_base_var.h"
+#include "opal/util/show_help.h"
+
+#include "kernels/work.h"
+#include "mca_coll_gpufifo/module.h"
+
+/* A slot holds at least one line, and beyond 64 MiB there is nothing to gain. core/comm.c has the same limits. */
+enum { SLOT_LOWEST = GF_LINE, SLOT_HIGHEST = 64 << 20 };
+
+static const mca_base_var_enum_value_t device_values[] = {
+    {GF_DEVICE_AUTO, "auto"}, {GF_DEVICE_CUDA, "cuda"}, {GF_DEVICE_EMULATED, "emulated"}, {GF_DEVICE_NONE, "none"}, {0, NULL}};
+static const mca_base_var_enum_value_t transport_values[] = {
+    {GF_TRANSPORT_AUTO, "auto"}, {GF_TRANSPORT_P2P, "p2p"}, {GF_TRANSPORT_SHM, "shm"}, {0, NULL}};
+static const mca_base_var_enum_value_t algorithm_values[] = {
+    {GF_ALGORITHM_AUTO, "auto"}, {GF_ALGORITHM_ONE_SHOT, "one_shot"}, {GF_ALGORITHM_RING, "ring"}, {GF_ALGORITHM_HOST, "host"}, {0, NULL}};
+static const mca_base_var_enum_value_t protocol_values[] = {
+    {GF_PROTOCOL_AUTO, "auto"}, {GF_PROTOCOL_LL, "ll"}, {GF_PROTOCOL_SIMPLE, "simple"}, {0, NULL}};
+static const mca_base_var_enum_value_t verbose_values[] = {
+    {GF_LOG_WARN, "warnings"}, {GF_LOG_PATH, "paths"}, {GF_LOG_CALL, "calls"}, {GF_LOG_DEBUG, "debug"}, {0, NULL}};
+
+/* Open MPI itself reports a value that the variable cannot have, and the default stays; so errors end here. */
+static void register_variable(mca_coll_gpufifo_component_t *component, const char *name, const char *help,
+                              mca_base_var_type_t type, const mca_base_var_enum_value_t *values,
+                              mca_base_var_info_lvl_t level, void *storage)
+{
+    mca_base_var_enum_t *enumeration = NULL;
+
+    if (values) {
+        mca_base_var_enum_create(name, values, &enumeration);
+    }
+    (void)mca_base_component_var_register(&component->super.collm_version, name, help, type, enumeration, 0, 0, level,
+                                          MCA_BASE_VAR_SCOPE_READONLY, storage);
+    if (enumeration) {
+        OBJ_RELEASE(enumeration);
+    }
+}
+
+static void register_choices(mca_coll_gpufifo_component_t *component)
+{
+    register_variable(component, "device",
+        "Which device's memory the collectives take: auto (CUDA where a driver and a GPU are, otherwise the component stays out of the "
+        "way), cuda, emulated (a device in host memory, for tests and for developing without a GPU) or none",
+        MCA_BASE_VAR_TYPE_INT, device_values, OPAL_INFO_LVL_3, &component->device_choice);
+    register_variable(component, "priority",
+        "Priority of the component, 0 to 100; a negative value disables it. It must be above the component that shall serve host "
+        "buffers (tuned: 30)",
+        MCA_BASE_VAR_TYPE_INT, NULL, OPAL_INFO_LVL_4, &component->priority);
+    register_variable(component, "verbose",
+        "What is reported: warnings, paths (one line a communicator: which path its messages take and why), calls (one line a call) or "
+        "debug",
+        MCA_BASE_VAR_TYPE_INT, verbose_values, OPAL_INFO_LVL_3, &component->log.verbose);
+    register_variable(component, "strict",
+        "Turn every fall-back to a slower path into an error, so that no slow path goes unnoticed",
+        MCA_BASE_VAR_TYPE_BOOL, NULL, OPAL_INFO_LVL_4, &component->config.strict);
+    register_variable(component, "transport",
+        "How two ranks of a node share memory: auto (the best that works), p2p (device memory, mapped by IPC) or shm (host memory that "
+        "kernels reach)",
+        MCA_BASE_VAR_TYPE_INT, transport_values, OPAL_INFO_LVL_5, &component->transport);
+    register_variable(component, "algorithm",
+        "The algorithm of MPI_Allreduce: auto (by size and by what the ranks' kernels may do), one_shot (every rank stores to every "
+        "other), ring (reduce-scatter and allgather round a ring) or host (the host puts copies and kernels in order, none waits)",
+        MCA_BASE_VAR_TYPE_INT, algorithm_values, OPAL_INFO_LVL_5, &component->algorithm);
+    register_variable(component, "protocol",
+        "The protocol of a connection: auto, ll (data and flag stored together, lowest latency) or simple (FIFO slots, highest bandwidth)",
+        MCA_BASE_VAR_TYPE_INT, protocol_values, OPAL_INFO_LVL_5, &component->protocol);
+}
+
+static void register_sizes(mca_coll_gpufifo_component_t *component)
+{
+    register_variable(component, "one_shot_bytes",
+        "Largest message in bytes that takes the one-shot algorithm when the algorithm is auto",
+        MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_5, &component->config.one_shot_bytes);
+    register_variable(component, "ll_slot_bytes",
+        "Data bytes of one LL slot, of which each pair of ranks has two in each direction; longer one-shot messages go in pieces",
+        MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_6, &component->config.ll_slot_bytes);
+    register_variable(component, "simple_slot_bytes",
+        "Bytes of one slot of a Simple FIFO, a multiple of 128; each channel has eight",
+        MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_6, &component->config.simple_slot_bytes);
+    register_variable(component, "channels",
+        "Most thread blocks that one call may use, 0 for the device's share",
+        MCA_BASE_VAR_TYPE_INT, NULL, OPAL_INFO_LVL_5, &component->config.channels);
+    register_variable(component, "deadline_ms",
+        "Milliseconds that a kernel waits for a peer without progress before it gives up with an error, 0 for no limit",
+        MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, OPAL_INFO_LVL_5, &component->config.deadline_ms);
+    register_variable(component, "fault",
+        "Fault injection for tests: a comma list of name:n, by which the n-th such step of this process fails",
+        MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_9, &component->fault);
+}
+
+static void set_defaults(mca_coll_gpufifo_component_t *component)
+{
+    component->priority = 90;
+    component->device_choice = GF_DEVICE_AUTO;
+    component->transport = GF_TRANSPORT_AUTO;
+    component->algorithm = GF_ALGORITHM_AUTO;
+    component->protocol = GF_PROTOCOL_AUTO;
+    component->fault = NULL;
+    component->log.verbose = GF_LOG_WARN;
+    component->config = (struct gf_config){
+        .one_shot_bytes = 256 * 1024, .ll_slot_bytes = 64 * 1024, .simple_slot_bytes = 128 * 1024,
+    };
+}
+
+int gf_params_register(mca_coll_gpufifo_component_t *component)
+{
+    set_defaults(component);
+    register_choices(component);
+    register_sizes(component);
+    return OMPI_SUCCESS;
+}
+
+/* A slot size that cannot be used is replaced by the nearest that can, and said so. */
+static void check_slot(const char *name, size_t *bytes)
+{
+    size_t asked = *bytes;
+
+    if (asked >= SLOT_LOWEST && asked <= SLOT_HIGHEST && asked % GF_LINE == 0) {
+        return;
+    }
+    *bytes = asked > SLOT_HIGHEST ? SLOT_HIGHEST : (asked + GF_LINE - 1) / GF_LINE * GF_LINE;
+    if (*bytes < SLOT_LOWEST) {
+        *bytes = SLOT_LOWEST;
+    }
+    opal_show_help("help-mca-coll-gpufifo.txt", "bad-slot-size", true, name, asked, (size_t)GF_LINE, (size_t)SLOT_HIGHEST, *bytes);
+}
+
+void gf_params_apply(mca_coll_gpufifo_component_t *component)
+{
+    struct gf_config *config = &component->config;
+
+    config->transport = (enum gf_force_transport)component->transport;
+    config->algorithm = (enum gf_force_algorithm)component->algorithm;
+    config->protocol = (enum gf_force_protocol)component->protocol;
+    config->fault = component->fault && component->fault[0] ? component->fault : NULL;
+    check_slot("coll_gpufifo_ll_slot_bytes", &config->ll_slot_bytes);
+    check_slot("coll_gpufifo_simple_slot_bytes", &config->simple_slot_bytes);
+    if (config->channels < 0 || config->channels > GF_MAX_CHANNELS) {
+        opal_show_help("help-mca-coll-gpufifo.txt", "bad-channels", true, config->channels, GF_MAX_CHANNELS);
+        config->channels = 0;
+    }
+}

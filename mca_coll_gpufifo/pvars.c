@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * MPI_T performance variables.
+ */
+#include "mca_coll_gpufifo/pvars.h"
+
+#include "opal/mca/base/mca_base_pvar.h"
+
+static const struct {
+    const char *name, *text;
+} paths[GF_PATH_COUNT] = {
+    [GF_PATH_ONE_SHOT] = {"one_shot", "run by kernels that store LL lines straight to every peer"},
+    [GF_PATH_RING] = {"ring", "run by kernels around a ring of FIFOs"},
+    [GF_PATH_HOST_SEQUENCED] = {"host_sequenced", "run by copies and kernels that the host puts in order, where kernels must not wait"},
+    [GF_PATH_LOCAL] = {"local", "run as one copy on the device"},
+    [GF_PATH_STAGED] = {"staged", "staged through host memory to the component that was selected before gpufifo"},
+};
+
+/* The default reader loads one value from ctx; an atomic counter has the size and alignment of its plain type. */
+_Static_assert(sizeof(_Atomic uint64_t) == sizeof(unsigned long long), "a counter is read as MPI_UNSIGNED_LONG_LONG");
+
+static int register_counter(const mca_base_component_t *component, const char *name, const char *text, _Atomic uint64_t *counter)
+{
+    return mca_base_component_pvar_register(component, name, text, OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_AGGREGATE,
+                                            MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
+                                            MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS,
+                                            NULL, NULL, NULL, (void *)counter);
+}
+
+static int register_one(const mca_base_component_t *component, const char *what, int path, _Atomic uint64_t *counter)
+{
+    char name[64], text[256];
+
+    snprintf(name, sizeof(name), "%s_%s", what, paths[path].name);
+    snprintf(text, sizeof(text), "%s of this process's collectives on device buffers that were %s",
+             what[0] == 'c' ? "Number" : "Bytes", paths[path].text);
+    return register_counter(component, name, text, counter);
+}
+
+int gf_pvars_register(const mca_base_component_t *component, struct gf_pvars *pvars)
+{
+    for (int path = 0; path < GF_PATH_COUNT; path++) {
+        int calls = register_one(component, "calls", path, &pvars->calls[path]);
+        int bytes = register_one(component, "bytes", path, &pvars->bytes[path]);
+        if (calls < 0 || bytes < 0) {
+            return calls < 0 ? calls : bytes;
+        }
+    }
+    int queued = register_counter(component, "staging_driver_calls",
+                                  "Number of copies and kernels that this process queued to stage collectives",
+                                  &pvars->staging_driver_calls);
+    return queued < 0 ? queued : OMPI_SUCCESS;
+}
