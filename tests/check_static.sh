@@ -11,18 +11,23 @@ if [ -z "${CPPCHECK=$(command -v cppcheck || true)}" ]; then
 fi
 cd "${1:-${GF_SRCDIR:-$(dirname "$0")/..}}"
 
-# analyse FILE…: prints what is wrong. Inline suppressions in the source say why they are there. Open MPI's headers are not read, so
-# its loops over lists must be explained.
-foreach='OPAL_LIST_FOREACH(item,list,type)=for (item = (type *)first(list); item; item = (type *)following(item))'
-foreach_safe='OPAL_LIST_FOREACH_SAFE(item,next,list,type)=for (item = (type *)first(list), next = (type *)following(item); item; item = next)'
+planted=$(mktemp -d)
+trap 'rm -rf "$planted"' EXIT
+
+# Open MPI's headers are not read, so its loops over lists must be explained.
+cat > "$planted/lists.h" <<'EOF'
+#define OPAL_LIST_FOREACH(item, list, type) for (item = (type *)first(list); item; item = (type *)following(item))
+#define OPAL_LIST_FOREACH_SAFE(item, next, list, type) \
+    for (item = (type *)first(list), next = (type *)following(item); item; item = next, next = (type *)following(item))
+EOF
+
+# analyse FILE…: prints what is wrong. Inline suppressions in the source say why they are there.
 analyse() {
     "$CPPCHECK" --quiet --inline-suppr --std=c11 --language=c --enable=warning,portability,performance \
         --suppress=missingInclude --suppress=missingIncludeSystem --suppress=unmatchedSuppression \
-        -I. -Iinclude -D"$foreach" -D"$foreach_safe" --template='{file}:{line}: {id}: {message}' "$@" 2>&1
+        -I. -Iinclude --include="$planted/lists.h" --template='{file}:{line}: {id}: {message}' "$@" 2>&1
 }
 
-planted=$(mktemp -d)
-trap 'rm -rf "$planted"' EXIT
 printf 'int f(void)\n{\n    int a[2];\n    a[2] = 1;\n    return a[2];\n}\n' > "$planted/planted.c"
 if ! analyse "$planted/planted.c" | grep -q arrayIndexOutOfBounds; then
     echo "cppcheck does not find a planted error"
