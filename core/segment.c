@@ -29,11 +29,35 @@ static void *map_shared(int fd, size_t bytes)
     return address == MAP_FAILED ? NULL : address;
 }
 
-/* fallocate reserves every page now: a full memory cgroup or tmpfs shows here, not as SIGBUS at the first store. */
+/* Bytes that can be allocated without swapping, as the kernel estimates them; the greatest size if it does not say. */
+static uint64_t available_bytes(void)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    char line[128];
+    uint64_t kib;
+
+    while (file && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1) {
+            fclose(file);
+            return kib * 1024;
+        }
+    }
+    if (file) {
+        fclose(file);
+    }
+    return UINT64_MAX;
+}
+
+/* fallocate reserves every page now, so that a lack of memory shows here, not as SIGBUS at the first store. On a memfd it would rather
+ * have some process killed than fail, so ask first. */
 static int reserve(int fd, size_t bytes)
 {
     int result;
 
+    if (bytes > available_bytes()) {
+        errno = ENOMEM;
+        return -1;
+    }
     do {
         result = fallocate(fd, 0, 0, (off_t)bytes);
     } while (result != 0 && errno == EINTR);

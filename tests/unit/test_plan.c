@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The plan of an allreduce: pure, within its limits for any input, and true to settings and rules.
+ */
+#include "core/plan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kernels/work.h"
+
+static struct gf_config default_config(void)
+{
+    return (struct gf_config){ .one_shot_bytes = 256 << 10, .ll_slot_bytes = 64 << 10, .simple_slot_bytes = 128 << 10 };
+}
+
+static struct gf_plan_input default_input(size_t count)
+{
+    return (struct gf_plan_input){
+        .count = count, .type = GF_FLOAT, .op = GF_SUM, .ranks = 4, .blocks = 33, .kernels_may_wait = true, .device_has_type = true,
+    };
+}
+
+static struct gf_plan plan_of(const struct gf_config *config, const struct gf_plan_input *input)
+{
+    struct gf_plan plan;
+
+    memset(&plan, 0xa5, sizeof plan);
+    gf_plan_allreduce(config, input, &plan);
+    return plan;
+}
+
+static void test_sizes_choose(void **state)
+{
+    struct gf_config config = default_config();
+    struct gf_plan_input input = default_input(2);
+    struct gf_plan plan = plan_of(&config, &input);
+
+    (void)state;
+    assert_int_equal(plan.algorithm, GF_PLAN_ONE_SHOT);
+    assert_int_equal(plan.blocks, 1);
+    assert_int_equal(plan.threads, 32);
+    assert_int_equal(plan.pieces, 1);
+
+    input.count = 8 << 10;     /* 32 KiB */
+    plan = plan_of(&config, &input);
+    assert_int_equal(plan.algorithm, GF_PLAN_ONE_SHOT);
+    assert_int_equal(plan.blocks, 8);
+    assert_int_equal(plan.threads, GF_BLOCK_THREADS);
+
+    input.count = 16 << 20;    /* 64 MiB */
+    plan = plan_of(&config, &input);
+    assert_int_equal(plan.algorithm, GF_PLAN_RING);
+    assert_int_equal(plan.blocks, 32);
+    assert_non_null(strstr(plan.reason, "one_shot_bytes"));
+
+    config.one_shot_bytes = 0;
+    input.count = 2;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_RING);
+}
+
+static void test_trivial_calls(void **state)
+{
+    struct gf_config config = default_config();
+    struct gf_plan_input input = default_input(0);
+
+    (void)state;
+    config.algorithm = GF_ALGORITHM_RING;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_NONE);
+    input.count = 5;
+    input.ranks = 1;
+    input.kernels_may_wait = false;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_LOCAL);
+}
+
+static void test_settings_are_honoured(void **state)
+{
+    struct gf_config config = default_config();
+    struct gf_plan_input small = default_input(2), large = default_input(16 << 20);
+
+    (void)state;
+    config.algorithm = GF_ALGORITHM_ONE_SHOT;
+    struct gf_plan plan = plan_of(&config, &large);
+
+    assert_int_equal(plan.algorithm, GF_PLAN_ONE_SHOT);
+    assert_int_equal(plan.pieces, 1024);
+    assert_int_equal(plan.blocks, 16);
+    config.algorithm = GF_ALGORITHM_RING;
+    assert_int_equal(plan_of(&config, &small).algorithm, GF_PLAN_RING);
+    config.algorithm = GF_ALGORITHM_HOST;
+    assert_int_equal(plan_of(&config, &small).algorithm, GF_PLAN_HOST);
+
+    config.algorithm = GF_ALGORITHM_AUTO;
+    config.protocol = GF_PROTOCOL_LL;
+    assert_int_equal(plan_of(&config, &large).algorithm, GF_PLAN_ONE_SHOT);
+    config.protocol = GF_PROTOCOL_SIMPLE;
+    assert_int_equal(plan_of(&config, &small).algorithm, GF_PLAN_RING);
+
+    config.algorithm = GF_ALGORITHM_ONE_SHOT;
+    plan = plan_of(&config, &small);
+    assert_int_equal(plan.algorithm, GF_PLAN_STAGE);
+    assert_non_null(strstr(plan.reason, "contradict"));
+}
+
+static void test_kernels_that_cannot_run_at_once_never_wait(void **state)
+{
+    struct gf_config config = default_config();
+    struct gf_plan_input input = default_input(1000);
+
+    (void)state;
+    input.kernels_may_wait = false;
+    struct gf_plan plan = plan_of(&config, &input);
+
+    assert_int_equal(plan.algorithm, GF_PLAN_HOST);
+    assert_int_equal(plan.blocks, 0);
+    config.algorithm = GF_ALGORITHM_ONE_SHOT;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_HOST);
+    config.strict = true;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_STAGE);
+}
+
+static void test_types_of_the_host_are_staged(void **state)
+{
+    struct gf_config config = default_config();
+    struct gf_plan_input input = default_input(1000);
+
+    (void)state;
+    input.type = GF_LONG_DOUBLE;
+    input.device_has_type = false;
+    struct gf_plan plan = plan_of(&config, &input);
+
+    assert_int_equal(plan.algorithm, GF_PLAN_STAGE);
+    assert_non_null(strstr(plan.reason, gf_type_name(GF_LONG_DOUBLE)));
+    config.algorithm = GF_ALGORITHM_HOST;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_HOST);
+}
+
+static void test_what_is_unavailable_is_avoided(void **state)
+{
+    struct gf_config config = default_config();
+    struct gf_plan_input input = default_input(2);
+
+    (void)state;
+    input.unavailable = 1u << GF_PLAN_ONE_SHOT;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_RING);
+    input.unavailable = 1u << GF_PLAN_RING;
+    input.count = 16 << 20;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_ONE_SHOT);
+    input.unavailable |= 1u << GF_PLAN_ONE_SHOT;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_HOST);
+    input.unavailable |= 1u << GF_PLAN_HOST;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_STAGE);
+    config.algorithm = GF_ALGORITHM_ONE_SHOT;
+    input.unavailable = 1u << GF_PLAN_ONE_SHOT;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_STAGE);
+}
+
+static void check_limits(const struct gf_config *config, const struct gf_plan_input *input, const struct gf_plan *plan)
+{
+    bool launches = plan->algorithm == GF_PLAN_ONE_SHOT || plan->algorithm == GF_PLAN_RING;
+
+    assert_true(plan->reason[0] != '\0');
+    assert_true(!launches || input->kernels_may_wait);
+    assert_true(!(input->unavailable & 1u << plan->algorithm));
+    assert_true(launches ? plan->blocks >= 1 && plan->blocks <= input->blocks : plan->blocks == 0);
+    assert_true(launches ? plan->threads >= 32 && plan->threads <= GF_BLOCK_THREADS && plan->threads % 32 == 0 : plan->threads == 0);
+    if (plan->algorithm == GF_PLAN_ONE_SHOT) {
+        size_t piece = config->ll_slot_bytes / gf_type_size(input->type);
+
+        assert_true((size_t)plan->pieces * piece >= input->count && ((size_t)plan->pieces - 1) * piece < input->count);
+    } else {
+        assert_int_equal(plan->pieces, 0);
+    }
+}
+
+/* The same values give the same plan wherever and whenever: the plan, reason included, is equal to the byte on a second call. */
+static void test_any_input(void **state)
+{
+    unsigned seed = 20261;
+
+    (void)state;
+    print_message("seed %u\n", seed);
+    srandom(seed);
+    for (int i = 0; i < 20000; i++) {
+        struct gf_config config = default_config();
+        struct gf_plan_input input = default_input((size_t)random() >> random() % 31);
+
+        config.ll_slot_bytes = (size_t)GF_LINE << random() % 12;
+        config.one_shot_bytes = (size_t)random() >> random() % 31;
+        config.algorithm = (enum gf_force_algorithm)(random() % 4 * (random() % 2));
+        config.protocol = (enum gf_force_protocol)(random() % 3 * (random() % 2));
+        config.strict = random() % 2;
+        input.type = (enum gf_type)(random() % GF_TYPE_COUNT);
+        input.ranks = 1 + (int)(random() % 64);
+        input.blocks = 1 + (int)(random() % 64);
+        input.kernels_may_wait = random() % 4 != 0;
+        input.device_has_type = random() % 4 != 0;
+        input.unavailable = random() % 2 ? (unsigned)(random() % 8) << GF_PLAN_ONE_SHOT : 0;
+        struct gf_plan first = plan_of(&config, &input), second;
+
+        gf_plan_allreduce(&config, &input, &second);
+        assert_int_equal(first.algorithm, second.algorithm);
+        assert_int_equal(first.blocks, second.blocks);
+        assert_int_equal(first.threads, second.threads);
+        assert_int_equal(first.pieces, second.pieces);
+        assert_string_equal(first.reason, second.reason);
+        check_limits(&config, &input, &first);
+    }
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    assert_string_equal(gf_algorithm_name(GF_PLAN_ONE_SHOT), "one-shot");
+    assert_string_equal(gf_algorithm_name(GF_PLAN_COUNT), "unknown");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes_choose),
+        cmocka_unit_test(test_trivial_calls),
+        cmocka_unit_test(test_settings_are_honoured),
+        cmocka_unit_test(test_kernels_that_cannot_run_at_once_never_wait),
+        cmocka_unit_test(test_types_of_the_host_are_staged),
+        cmocka_unit_test(test_what_is_unavailable_is_avoided),
+        cmocka_unit_test(test_any_input),
+        cmocka_unit_test(test_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
