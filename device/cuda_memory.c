@@ -182,26 +182,39 @@ gf_status gf_cuda_pinned_free(gf_device *base, void *address)
     return status;
 }
 
-/* The driver knows the address under which this context reaches the memory. Contexts of one GPU have address spaces of their
- * own, so plain device memory of another context of the program is out of our kernels' reach. */
+/* Registered host memory may have another address on the device; the driver knows it. */
+static void *reach_host(struct gf_cuda_device *device, const void *address)
+{
+    struct gf_cuda_scope scope;
+    CUdeviceptr reached = 0;
+    if (gf_cuda_enter(device, &scope) != CUDA_SUCCESS)
+        return NULL;
+    CUresult result = gf_cuda_api_of(device)->cuPointerGetAttribute(&reached, CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+                                                                    (CUdeviceptr)address);
+    gf_cuda_leave(device, &scope);
+    return result == CUDA_SUCCESS ? (void *)reached : NULL;
+}
+
+/* Asked once or twice a call, so it does without entering the context where it can. Contexts of one GPU have address spaces of
+ * their own: memory of another context of the program is out of our kernels' reach. Memory of no context (pools, virtual memory
+ * functions) is within reach on its own GPU. */
 void *gf_cuda_kernel_address(gf_device *base, const void *address)
 {
     struct gf_cuda_device *device = gf_cuda_device_of(base);
-    struct gf_cuda_scope scope;
-    CUdeviceptr reached = 0;
     CUmemorytype type = 0;
     CUcontext owner = NULL;
-    int managed = 0;
+    int managed = 0, ordinal = -1;
     CUpointer_attribute attributes[] = {
-        CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_CONTEXT,
-        CU_POINTER_ATTRIBUTE_IS_MANAGED,
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
     };
-    void *values[] = { &reached, &type, &owner, &managed };
-    if (gf_cuda_enter(device, &scope) != CUDA_SUCCESS)
-        return NULL;
+    void *values[] = { &type, &owner, &managed, &ordinal };
     CUresult result = gf_cuda_api_of(device)->cuPointerGetAttributes(sizeof attributes / sizeof attributes[0], attributes, values,
                                                                      (CUdeviceptr)address);
-    gf_cuda_leave(device, &scope);
-    bool elsewhere = type == CU_MEMORYTYPE_DEVICE && !managed && owner && owner != device->context;
-    return result == CUDA_SUCCESS && !elsewhere ? (void *)reached : NULL;
+    if (result != CUDA_SUCCESS)
+        return NULL;
+    if (type == CU_MEMORYTYPE_HOST)
+        return reach_host(device, address);
+    bool reached = managed || owner == device->context || (!owner && ordinal == device->handle);
+    return type == CU_MEMORYTYPE_DEVICE && reached ? (void *)(uintptr_t)address : NULL;
 }

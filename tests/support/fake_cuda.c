@@ -54,7 +54,9 @@ static CUresult enter(const char *name)
 static CUresult enter_initialised(const char *name)
 {
     CUresult result = enter(name);
-    return result != CUDA_SUCCESS || fake.initialised ? result : CUDA_ERROR_NOT_INITIALIZED;
+    if (result != CUDA_SUCCESS)
+        return result;
+    return fake.shut_down ? CUDA_ERROR_DEINITIALIZED : fake.initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 static CUresult enter_context(const char *name)
@@ -300,7 +302,12 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute which, CUdevicept
     struct memory *memory = find(address);
     if (!memory)
         return CUDA_ERROR_INVALID_VALUE;
-    answer(which, data, memory);
+    if (which != CU_POINTER_ATTRIBUTE_DEVICE_POINTER)
+        answer(which, data, memory);
+    else if (!depth)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    else
+        *(CUdeviceptr *)data = address + (memory->kind == FAKE_REGISTERED ? FAKE_SHIFT : 0);
     return CUDA_SUCCESS;
 }
 
@@ -308,12 +315,8 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *which, void
 {
     ENTER(enter_initialised);
     struct memory *memory = find(address);
-    for (unsigned i = 0; i < count; i++) {
-        if (which[i] == CU_POINTER_ATTRIBUTE_DEVICE_POINTER)
-            *(CUdeviceptr *)data[i] = memory ? address : 0;
-        else
-            answer(which[i], data[i], memory);
-    }
+    for (unsigned i = 0; i < count; i++)
+        answer(which[i], data[i], memory);
     return CUDA_SUCCESS;
 }
 

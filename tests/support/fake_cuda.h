@@ -11,6 +11,8 @@
 
 #include "device/cuda_driver.h"
 
+enum { FAKE_SHIFT = 1 << 20 };      /* the device's addresses of registered host memory are this much higher */
+
 enum fake_memory { FAKE_DEVICE, FAKE_POOL, FAKE_MANAGED, FAKE_REGISTERED, FAKE_IMPORTED };
 
 struct fake_cuda {
@@ -20,9 +22,10 @@ struct fake_cuda {
     bool mps;                       /* the attribute CU_DEVICE_ATTRIBUTE_MPS_ENABLED */
     bool knows_ipc;                 /* the driver knows the attribute CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED */
     bool ipc;
-    CUcontext foreign;              /* a context of the program, for fake_push */
+    bool shut_down;                 /* the driver has ended, as it does when the process leaves main */
 
     /* What the test reads. */
+    CUcontext foreign;              /* a context of the program's own */
     bool initialised;
     bool active;                    /* the primary context is there */
     int retained;                   /* references to it */

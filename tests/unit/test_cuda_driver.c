@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The CUDA adaptor against a fake libcuda.so.1, on a machine without a GPU: finding the driver, opening devices, pointers, memory,
- * and the caller's context. Once for each kind of driver that there may be: a whole one, none, an old one.
+ * The CUDA adaptor against a fake libcuda.so.1, on a machine without a GPU: finding the driver, opening devices, pointers,
+ * memory, and the caller's context. Once for each kind of driver that there may be: a whole one, none, an old one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -257,7 +257,7 @@ static void test_kernel_address(void **state)
     (void)state;
     gf_device *device = fake_cuda_open_device();
     const struct gf_cuda_api *api = &((struct gf_cuda_driver *)driver)->api;
-    CUdeviceptr ours = fake->make(FAKE_DEVICE, 64);
+    CUdeviceptr ours = fake->make(FAKE_DEVICE, 64), registered = fake->make(FAKE_REGISTERED, 64);
     api->cuCtxPushCurrent_v2(fake->foreign);
     CUdeviceptr theirs = fake->make(FAKE_DEVICE, 64), managed = fake->make(FAKE_MANAGED, 64);
     CUcontext foreign;
@@ -265,6 +265,7 @@ static void test_kernel_address(void **state)
     assert_ptr_equal(gf_device_kernel_address(device, (void *)(ours + 8)), (void *)(ours + 8));
     assert_null(gf_device_kernel_address(device, (void *)theirs));
     assert_ptr_equal(gf_device_kernel_address(device, (void *)managed), (void *)managed);
+    assert_ptr_equal(gf_device_kernel_address(device, (void *)(registered + 8)), (void *)(registered + 8 + FAKE_SHIFT));
     assert_null(gf_device_kernel_address(device, &foreign));
     gf_device_close(device);
 }
