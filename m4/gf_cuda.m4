@@ -23,7 +23,6 @@ AC_DEFUN([GF_CUDA], [
     gf_nvcc_note="off: --without-cuda"
     AS_IF([test "x$with_cuda" != xno], [GF_CUDA_HEADER])
     AS_IF([test $have_cuda_h = yes], [GF_CUDA_NVCC])
-    AS_IF([test ! -f "$srcdir/kernels/kernels.cu"], [have_nvcc=no; gf_nvcc_note="off: no kernels.cu yet"])
     AS_IF([test $have_nvcc = yes], [GF_CUDA_ARCHITECTURES])
     AS_IF([test $have_cuda_h = yes], [AC_DEFINE([HAVE_CUDA_H], [1], [cuda.h is there: the CUDA adaptor is built])])
     AS_IF([test $have_nvcc = yes], [AC_DEFINE([GF_HAVE_NVCC], [1], [nvcc works: kernels for GPUs are built])])
@@ -60,7 +59,7 @@ AC_DEFUN([GF_CUDA_NVCC], [
         [auto|yes], [AC_PATH_PROG([NVCC], [nvcc], [], [$PATH$PATH_SEPARATOR$CUDA_HOME/bin$PATH_SEPARATOR/usr/local/cuda/bin])],
         [AC_PATH_PROG([NVCC], [nvcc], [], [$with_cuda/bin$PATH_SEPARATOR$PATH])])
     # Contracted multiply-adds would round otherwise than the host and than other MPI libraries.
-    NVCC_FLAGS="-std=c++14 -O3 -fmad=false -Xptxas -v"
+    NVCC_FLAGS="-std=c++14 -O3 -fmad=false"
     gf_nvcc_note="off: nvcc is missing, so there are no kernels for GPUs (Debian and Ubuntu: nvidia-cuda-toolkit)"
     AS_IF([test -n "$NVCC"], [
         AC_MSG_CHECKING([whether $NVCC works])
