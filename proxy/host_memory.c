@@ -25,27 +25,27 @@ static size_t choose_piece_bytes(const struct gf_config *config, int ranks)
     return bytes / GF_LINE * GF_LINE;
 }
 
-static size_t segment_bytes(const struct gf_host_memory *m)
+static size_t segment_bytes(const struct gf_host_slots *m)
 {
     return GF_LINE + 4 * m->piece_bytes;
 }
 
-struct gf_host_counters *gf_host_memory_counters(const struct gf_host_memory *m, int rank)
+struct gf_host_counters *gf_host_slots_counters(const struct gf_host_slots *m, int rank)
 {
     return m->segments[rank].address;
 }
 
-char *gf_host_memory_input(const struct gf_host_memory *m, int rank, uint64_t piece)
+char *gf_host_slots_input(const struct gf_host_slots *m, int rank, uint64_t piece)
 {
     return (char *)m->segments[rank].address + GF_LINE + piece % 2 * m->piece_bytes;
 }
 
-char *gf_host_memory_result(const struct gf_host_memory *m, int rank, uint64_t piece)
+char *gf_host_slots_result(const struct gf_host_slots *m, int rank, uint64_t piece)
 {
     return (char *)m->segments[rank].address + GF_LINE + (2 + piece % 2) * m->piece_bytes;
 }
 
-static gf_status create_own(struct gf_host_memory *m, const struct gf_config *config, struct gf_segment_name *name, struct gf_reason *why)
+static gf_status create_own(struct gf_host_slots *m, const struct gf_config *config, struct gf_segment_name *name, struct gf_reason *why)
 {
     struct gf_fault fault;
     gf_status status = gf_fault_parse(config->fault, m->rank, &fault, why);
@@ -71,7 +71,7 @@ static gf_status create_own(struct gf_host_memory *m, const struct gf_config *co
     return status;
 }
 
-static gf_status attach_peers(struct gf_host_memory *m, const struct gf_segment_name *names, struct gf_reason *why)
+static gf_status attach_peers(struct gf_host_slots *m, const struct gf_segment_name *names, struct gf_reason *why)
 {
     for (int r = 0; r < m->ranks; r++) {
         if (r == m->rank) {
@@ -102,13 +102,13 @@ static gf_status agree(const struct gf_bootstrap *bootstrap, gf_status status, s
     return gf_bootstrap_agree(bootstrap, status == GF_OK ? GF_OK : GF_ERR_UNSUPPORTED, why);
 }
 
-gf_status gf_host_memory_open(struct gf_host_memory *m, const struct gf_config *config, const struct gf_bootstrap *bootstrap,
+gf_status gf_host_slots_open(struct gf_host_slots *m, const struct gf_config *config, const struct gf_bootstrap *bootstrap,
                               gf_device *device, struct gf_reason *why)
 {
     struct gf_segment_name own = { .fd = -1 };
     struct gf_segment_name *names = calloc((size_t)bootstrap->ranks, sizeof *names);
 
-    *m = (struct gf_host_memory){
+    *m = (struct gf_host_slots){
         .device = device, .rank = bootstrap->rank, .ranks = bootstrap->ranks, .piece_bytes = choose_piece_bytes(config, bootstrap->ranks),
     };
     gf_status status = names ? create_own(m, config, &own, why) : GF_ERR_NO_MEMORY;
@@ -125,12 +125,12 @@ gf_status gf_host_memory_open(struct gf_host_memory *m, const struct gf_config *
     }
     free(names);
     if (status != GF_OK) {
-        gf_host_memory_close(m);
+        gf_host_slots_close(m);
     }
     return status;
 }
 
-void gf_host_memory_close(struct gf_host_memory *m)
+void gf_host_slots_close(struct gf_host_slots *m)
 {
     if (m->own_registered) {
         gf_device_host_unregister(m->device, m->segments[m->rank].address);
@@ -142,5 +142,5 @@ void gf_host_memory_close(struct gf_host_memory *m)
         gf_segment_close(&m->segments[r]);
     }
     free(m->segments);
-    *m = (struct gf_host_memory){ .device = m->device };
+    *m = (struct gf_host_slots){ .device = m->device };
 }

@@ -28,7 +28,7 @@ struct gf_host_counters {
 };
 
 /* Owned by the executor's state. */
-struct gf_host_memory {
+struct gf_host_slots {
     gf_device *device;
     int rank, ranks;
     size_t piece_bytes;                /* of a slot, a multiple of GF_LINE */
@@ -37,13 +37,13 @@ struct gf_host_memory {
 };
 
 /* Collective; the same result on all ranks. GF_ERR_UNSUPPORTED: some rank has no shared memory or cannot attach or register it. */
-gf_status gf_host_memory_open(struct gf_host_memory *m, const struct gf_config *config, const struct gf_bootstrap *bootstrap,
+gf_status gf_host_slots_open(struct gf_host_slots *m, const struct gf_config *config, const struct gf_bootstrap *bootstrap,
                               gf_device *device, struct gf_reason *why);
 /* Idempotent. No copy may be under way. */
-void gf_host_memory_close(struct gf_host_memory *m);
+void gf_host_slots_close(struct gf_host_slots *m);
 
-struct gf_host_counters *gf_host_memory_counters(const struct gf_host_memory *m, int rank);
-char *gf_host_memory_input(const struct gf_host_memory *m, int rank, uint64_t piece);
-char *gf_host_memory_result(const struct gf_host_memory *m, int rank, uint64_t piece);
+struct gf_host_counters *gf_host_slots_counters(const struct gf_host_slots *m, int rank);
+char *gf_host_slots_input(const struct gf_host_slots *m, int rank, uint64_t piece);
+char *gf_host_slots_result(const struct gf_host_slots *m, int rank, uint64_t piece);
 
 #endif

@@ -22,7 +22,7 @@ enum { POLLS_PER_CLOCK = 256 };
 
 /* Owned by the communicator, as *state. */
 struct host_sequenced {
-    struct gf_host_memory memory;
+    struct gf_host_slots memory;
     gf_stream *stream;
     uint64_t deadline_ns;              /* of one wait, 0: none */
     uint64_t next_piece;               /* its number, the same on all ranks between calls */
@@ -53,7 +53,7 @@ static gf_status host_create(const struct gf_config *config, const struct gf_boo
     }
     s->stream = stream;
     s->deadline_ns = config->deadline_ms * 1000000u;
-    gf_status status = gf_host_memory_open(&s->memory, config, bootstrap, device, why);
+    gf_status status = gf_host_slots_open(&s->memory, config, bootstrap, device, why);
 
     if (status != GF_OK) {
         free(s);
@@ -68,7 +68,7 @@ static void host_destroy(void *state)
     struct host_sequenced *s = state;
 
     gf_device_stream_sync(s->memory.device, s->stream);
-    gf_host_memory_close(&s->memory);
+    gf_host_slots_close(&s->memory);
     free(s);
 }
 
@@ -103,7 +103,7 @@ enum counter { ARRIVED, REDUCED, TAKEN };
 
 static uint64_t *counter_of(const struct host_sequenced *s, int rank, enum counter which)
 {
-    struct gf_host_counters *counters = gf_host_memory_counters(&s->memory, rank);
+    struct gf_host_counters *counters = gf_host_slots_counters(&s->memory, rank);
 
     switch (which) {
     case ARRIVED:
@@ -188,32 +188,32 @@ static gf_status queue_copy(const struct call *call, void *to, const void *from,
 /* The input slot is free once all have reduced the piece before the last. */
 static gf_status copy_in(const struct call *call, uint64_t piece)
 {
-    const struct gf_host_memory *m = &call->s->memory;
+    const struct gf_host_slots *m = &call->s->memory;
     size_t offset, elements = piece_elements(call, piece, &offset);
     gf_status status = piece >= 2 ? await_all(call, REDUCED, piece - 1) : GF_OK;
 
-    return status == GF_OK ? queue_copy(call, gf_host_memory_input(m, m->rank, piece), call->send + offset, elements * call->element_bytes)
+    return status == GF_OK ? queue_copy(call, gf_host_slots_input(m, m->rank, piece), call->send + offset, elements * call->element_bytes)
         : status;
 }
 
 /* Reduces elements [begin, end) of a piece into the result slot of rank `owner`. */
 static void reduce_range(const struct call *call, uint64_t piece, size_t begin, size_t end, int owner)
 {
-    const struct gf_host_memory *m = &call->s->memory;
+    const struct gf_host_slots *m = &call->s->memory;
     const void *inputs[GF_MAX_RANKS];
     size_t offset = begin * call->element_bytes;
 
     for (int r = 0; r < m->ranks; r++) {
-        inputs[r] = gf_host_memory_input(m, r, piece) + offset;
+        inputs[r] = gf_host_slots_input(m, r, piece) + offset;
     }
-    gf_host_reduce(inputs, m->ranks, gf_host_memory_result(m, owner, piece) + offset, (end - begin) * call->element_bytes,
+    gf_host_reduce(inputs, m->ranks, gf_host_slots_result(m, owner, piece) + offset, (end - begin) * call->element_bytes,
                    call->type, call->op);
 }
 
 /* This rank's part of the work. The result slots are free once all have taken the piece before the last. */
 static gf_status reduce(const struct call *call, uint64_t piece)
 {
-    const struct gf_host_memory *m = &call->s->memory;
+    const struct gf_host_slots *m = &call->s->memory;
     size_t offset, elements = piece_elements(call, piece, &offset);
     gf_status status = await_all(call, ARRIVED, piece + 1);
 
@@ -239,12 +239,12 @@ static gf_status reduce(const struct call *call, uint64_t piece)
 
 static gf_status copy_out(const struct call *call, uint64_t piece)
 {
-    const struct gf_host_memory *m = &call->s->memory;
+    const struct gf_host_slots *m = &call->s->memory;
     size_t offset, elements = piece_elements(call, piece, &offset);
     bool shared = is_shared(call, elements);
     gf_status status = shared ? await_all(call, REDUCED, piece + 1) : GF_OK;
 
-    return status == GF_OK ? queue_copy(call, call->recv + offset, gf_host_memory_result(m, shared ? 0 : m->rank, piece),
+    return status == GF_OK ? queue_copy(call, call->recv + offset, gf_host_slots_result(m, shared ? 0 : m->rank, piece),
                                         elements * call->element_bytes) : status;
 }
 
