@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The world: memory of all ranks, and the host threads that play their blocks.
+ */
+#include "tests/unit/world.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/emulated_table.h"
+
+/* What one FIFO has beside its slots; words of different writers lie on lines of their own. */
+struct fifo_memory {
+    _Alignas(GF_LINE) uint64_t head;
+    _Alignas(GF_LINE) uint64_t tail;
+    uint32_t size[GF_FIFO_DEPTH];
+};
+
+/* Everything that belongs to one rank. Its FIFOs are those into which it receives. */
+struct rank_memory {
+    char *ll_slots;                           /* ranks × 2 × ll_slot_bytes */
+    char *to[WORLD_MAX_RANKS], *from[WORLD_MAX_RANKS];
+    char *slots;                              /* blocks × depth × slot_bytes */
+    struct fifo_memory fifo[WORLD_MAX_BLOCKS];
+    struct gf_conn send[WORLD_MAX_BLOCKS], recv[WORLD_MAX_BLOCKS];
+    struct gf_block *block[WORLD_MAX_BLOCKS];
+    uint32_t blocks_done, error;
+    uint64_t done, ticket;
+    uint32_t epoch;                           /* of the next piece */
+    bool lost_ticket;
+};
+
+struct world {
+    struct world_shape shape;
+    uint32_t abort;
+    pthread_barrier_t sweep;
+    struct rank_memory *rank[WORLD_MAX_RANKS];
+};
+
+static void *zeroed(size_t bytes)
+{
+    void *memory = aligned_alloc(GF_LINE, (bytes + GF_LINE - 1) / GF_LINE * GF_LINE);
+    if (!memory)
+        abort();
+    return memset(memory, 0, bytes);
+}
+
+static void make_rank(struct world *w, uint32_t r)
+{
+    const struct world_shape *shape = &w->shape;
+    struct rank_memory *m = w->rank[r] = zeroed(sizeof *m);
+    m->ll_slots = zeroed(shape->ranks * 2 * shape->ll_slot_bytes);
+    m->slots = zeroed(shape->blocks * GF_FIFO_DEPTH * shape->slot_bytes);
+    m->epoch = 1;
+    for (uint32_t b = 0; b < shape->blocks; b++) {
+        m->block[b] = gf_block_create(shape->threads, shape->weak, shape->seed + 100 * r + b);
+        if (!m->block[b])
+            abort();
+    }
+}
+
+/* Rank r's ends: LL slots of all its peers, the FIFOs from the previous rank and to the next one. */
+static void connect_rank(struct world *w, uint32_t r)
+{
+    const struct world_shape *shape = &w->shape;
+    struct rank_memory *m = w->rank[r], *next = w->rank[(r + 1) % shape->ranks];
+    for (uint32_t q = 0; q < shape->ranks; q++) {
+        m->from[q] = m->ll_slots + q * 2 * shape->ll_slot_bytes;
+        m->to[q] = w->rank[q]->ll_slots + r * 2 * shape->ll_slot_bytes;
+    }
+    for (uint32_t c = 0; c < shape->blocks; c++) {
+        size_t offset = c * GF_FIFO_DEPTH * shape->slot_bytes;
+        struct fifo_memory *mine = &m->fifo[c], *theirs = &next->fifo[c];
+        m->recv[c] = (struct gf_conn){ .head = &mine->head, .tail = &mine->tail, .size = mine->size, .slots = m->slots + offset,
+                                       .slot_bytes = shape->slot_bytes };
+        m->send[c] = (struct gf_conn){ .head = &theirs->head, .tail = &theirs->tail, .size = theirs->size,
+                                       .slots = next->slots + offset, .slot_bytes = shape->slot_bytes };
+    }
+}
+
+struct world *world_create(const struct world_shape *shape)
+{
+    struct world *w = zeroed(sizeof *w);
+    w->shape = *shape;
+    pthread_barrier_init(&w->sweep, NULL, shape->ranks);
+    for (uint32_t r = 0; r < shape->ranks; r++)
+        make_rank(w, r);
+    for (uint32_t r = 0; r < shape->ranks; r++)
+        connect_rank(w, r);
+    return w;
+}
+
+void world_destroy(struct world *w)
+{
+    for (uint32_t r = 0; r < w->shape.ranks; r++) {
+        for (uint32_t b = 0; b < w->shape.blocks; b++)
+            gf_block_destroy(w->rank[r]->block[b]);
+        free(w->rank[r]->ll_slots);
+        free(w->rank[r]->slots);
+        free(w->rank[r]);
+    }
+    pthread_barrier_destroy(&w->sweep);
+    free(w);
+}
+
+/* A host thread of a launch. */
+struct runner {
+    pthread_t thread;
+    struct gf_block *block;
+    enum gf_kernel kernel;
+    uint32_t number, blocks, index;
+    const void *work;
+};
+
+static void *run(void *argument)
+{
+    const struct runner *r = argument;
+    gf_block_run(r->block, r->kernel, r->number, r->blocks, r->index, r->work);
+    return NULL;
+}
+
+static void run_kernel(struct world *w, struct rank_memory *m, enum gf_kernel kernel, uint32_t blocks, const void *work)
+{
+    struct runner runner[WORLD_MAX_BLOCKS * 8];
+    uint32_t count = 0;
+    for (uint32_t b = 0; b < blocks; b++)
+        for (uint32_t t = 0; t < w->shape.threads; t++) {
+            struct runner *r = &runner[count++];
+            *r = (struct runner){ .block = m->block[b], .kernel = kernel, .number = b, .blocks = blocks, .index = t, .work = work };
+            if (pthread_create(&r->thread, NULL, run, r) != 0)
+                abort();
+        }
+    for (uint32_t i = 0; i < count; i++)
+        pthread_join(runner[i].thread, NULL);
+}
+
+/* All ranks come here together: the next pieces would pass the last epoch. */
+static void sweep(struct world *w, struct rank_memory *m)
+{
+    pthread_barrier_wait(&w->sweep);
+    memset(m->ll_slots, 0, w->shape.ranks * 2 * w->shape.ll_slot_bytes);
+    m->epoch = 1;
+    pthread_barrier_wait(&w->sweep);
+}
+
+static void launch_one_shot(struct world *w, struct rank_memory *m, const struct gf_task *task, const struct world_call *call)
+{
+    uint64_t bytes = call->data.count * gf_type_size(call->data.type), slot = w->shape.ll_slot_bytes / 2;
+    struct gf_one_shot_work work = {
+        .task = *task, .data = call->data, .to = m->to, .from = m->from, .slot_bytes = w->shape.ll_slot_bytes,
+        .pieces = (uint32_t)((bytes + slot - 1) / slot),
+    };
+    if (work.pieces > GF_LL_EPOCH_LAST - m->epoch)
+        sweep(w, m);
+    work.epoch = m->epoch;
+    m->epoch += work.pieces;
+    run_kernel(w, m, GF_KERNEL_ALLREDUCE_ONE_SHOT, call->blocks, &work);
+}
+
+static void launch_ring(struct world *w, struct rank_memory *m, const struct gf_task *task, const struct world_call *call)
+{
+    struct gf_ring_work work = { .task = *task, .data = call->data, .send = m->send, .recv = m->recv, .channels = call->blocks };
+    run_kernel(w, m, GF_KERNEL_ALLREDUCE_RING, call->blocks, &work);
+}
+
+enum gf_kernel_error world_launch(struct world *w, uint32_t rank, const struct world_call *call)
+{
+    struct rank_memory *m = w->rank[rank];
+    struct gf_task task = {
+        .rank = rank, .ranks = w->shape.ranks, .abort = &w->abort, .deadline_ns = w->shape.deadline_ns,
+        .blocks_done = &m->blocks_done, .done = &m->done, .error = &m->error, .ticket = ++m->ticket,
+    };
+    if (call->one_shot)
+        launch_one_shot(w, m, &task, call);
+    else
+        launch_ring(w, m, &task, call);
+    m->lost_ticket |= m->done != m->ticket || m->blocks_done != 0;
+    return m->error;
+}
+
+void world_abort(struct world *w)
+{
+    __atomic_store_n(&w->abort, 1, __ATOMIC_RELAXED);
+}
+
+bool world_is_consistent(const struct world *w)
+{
+    bool good = true;
+    for (uint32_t r = 0; r < w->shape.ranks; r++) {
+        const struct rank_memory *m = w->rank[r], *next = w->rank[(r + 1) % w->shape.ranks];
+        good &= !m->lost_ticket;
+        for (uint32_t c = 0; c < w->shape.blocks; c++)
+            good &= m->send[c].step == next->recv[c].step && *m->send[c].tail == m->send[c].step && *m->send[c].head == m->send[c].step;
+    }
+    return good;
+}
