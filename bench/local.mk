@@ -1,2 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
+#
+# gpufifo-bench is installed; host_overhead is run by host_overhead.sh.
+bin_PROGRAMS += gpufifo-bench
+gpufifo_bench_SOURCES = bench/gpufifo_bench.c bench/options.c bench/options.h bench/measure.c bench/measure.h bench/report.c \
+    bench/report.h bench/compare.c bench/compare.h bench/samples.c bench/samples.h examples/paths.c examples/paths.h
+gpufifo_bench_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
+gpufifo_bench_LDADD = libgpufifo.la $(MPI_LIBS)
 
+noinst_PROGRAMS += bench/host_overhead
+bench_host_overhead_SOURCES = bench/host_overhead.c bench/samples.c bench/samples.h
+bench_host_overhead_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
+bench_host_overhead_LDADD = $(MPI_LIBS)
+
+EXTRA_DIST += bench/host_overhead.sh bench/plot.py

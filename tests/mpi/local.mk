@@ -1,3 +1,82 @@
 # SPDX-License-Identifier: BSD-3-Clause
+#
+# Programs that run under mpirun, and the scripts that run them with every path forced. docs/testing.md says which case is where.
 
-dist_check_SCRIPTS += tests/mpi/run_mpi.sh
+mpi_test_cppflags = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
+mpi_test_libs = tests/mpi/libmpitest.la libgpufifo.la $(MPI_LIBS) -lm
+
+check_LTLIBRARIES += tests/mpi/libmpitest.la
+tests_mpi_libmpitest_la_SOURCES = tests/mpi/harness.c tests/mpi/harness.h tests/mpi/values.c tests/mpi/values.h \
+    examples/paths.c examples/paths.h
+tests_mpi_libmpitest_la_CPPFLAGS = $(mpi_test_cppflags)
+
+check_PROGRAMS += tests/mpi/test_allreduce
+tests_mpi_test_allreduce_SOURCES = tests/mpi/test_allreduce.c
+tests_mpi_test_allreduce_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_test_allreduce_LDADD = $(mpi_test_libs)
+
+check_PROGRAMS += tests/mpi/test_mixed
+tests_mpi_test_mixed_SOURCES = tests/mpi/test_mixed.c
+tests_mpi_test_mixed_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_test_mixed_LDADD = $(mpi_test_libs)
+
+check_PROGRAMS += tests/mpi/bad_input
+tests_mpi_bad_input_SOURCES = tests/mpi/bad_input.c
+tests_mpi_bad_input_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_bad_input_LDADD = $(mpi_test_libs)
+
+check_PROGRAMS += tests/mpi/case_01_30_nonblocking
+tests_mpi_case_01_30_nonblocking_SOURCES = tests/mpi/case_01_30_nonblocking.c
+tests_mpi_case_01_30_nonblocking_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_case_01_30_nonblocking_LDADD = $(mpi_test_libs)
+
+check_PROGRAMS += tests/mpi/case_02_reduce_local
+tests_mpi_case_02_reduce_local_SOURCES = tests/mpi/case_02_reduce_local.c
+tests_mpi_case_02_reduce_local_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_case_02_reduce_local_LDADD = $(mpi_test_libs)
+
+check_PROGRAMS += tests/mpi/case_04_self_copy
+tests_mpi_case_04_self_copy_SOURCES = tests/mpi/case_04_self_copy.c
+tests_mpi_case_04_self_copy_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_case_04_self_copy_LDADD = $(mpi_test_libs)
+
+check_PROGRAMS += tests/mpi/case_13_before_init
+tests_mpi_case_13_before_init_SOURCES = tests/mpi/case_13_before_init.c
+tests_mpi_case_13_before_init_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_case_13_before_init_LDADD = $(mpi_test_libs)
+
+check_PROGRAMS += tests/mpi/case_14_reuse
+tests_mpi_case_14_reuse_SOURCES = tests/mpi/case_14_reuse.c
+tests_mpi_case_14_reuse_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_case_14_reuse_LDADD = $(mpi_test_libs)
+
+check_PROGRAMS += tests/mpi/case_18_threads
+tests_mpi_case_18_threads_SOURCES = tests/mpi/case_18_threads.c
+tests_mpi_case_18_threads_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_case_18_threads_LDADD = $(mpi_test_libs)
+
+check_PROGRAMS += tests/mpi/case_20_end
+tests_mpi_case_20_end_SOURCES = tests/mpi/case_20_end.c
+tests_mpi_case_20_end_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_case_20_end_LDADD = $(mpi_test_libs)
+
+check_PROGRAMS += tests/mpi/case_21_large
+tests_mpi_case_21_large_SOURCES = tests/mpi/case_21_large.c
+tests_mpi_case_21_large_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_case_21_large_LDADD = $(mpi_test_libs)
+
+check_PROGRAMS += tests/mpi/case_28_fork
+tests_mpi_case_28_fork_SOURCES = tests/mpi/case_28_fork.c
+tests_mpi_case_28_fork_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_case_28_fork_LDADD = $(mpi_test_libs)
+
+check_PROGRAMS += tests/mpi/case_29_zero
+tests_mpi_case_29_zero_SOURCES = tests/mpi/case_29_zero.c
+tests_mpi_case_29_zero_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_case_29_zero_LDADD = $(mpi_test_libs)
+
+mpi_test_scripts = tests/mpi/allreduce_paths.sh tests/mpi/allreduce_variants.sh tests/mpi/mixed.sh tests/mpi/cases.sh \
+    tests/mpi/large.sh tests/mpi/bad_input.sh tests/mpi/examples.sh
+TESTS += $(mpi_test_scripts)
+dist_check_SCRIPTS += $(mpi_test_scripts) tests/mpi/run_mpi.sh
+EXTRA_DIST += tests/mpi/runs.sh

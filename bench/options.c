@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The command line of gpufifo-bench.
+ */
+#include "bench/options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "Usage: mpirun -n N gpufifo-bench [options]\n"
+    "       gpufifo-bench --compare \"mpirun options\" --compare \"mpirun options\" [--rounds N] [options]\n"
+    "Measures MPI_Allreduce by size, on device buffers, and checks every result.\n"
+    "  --min BYTES, --max BYTES   smallest and largest message, such as 8 or 64M (default 8, 64M)\n"
+    "  --factor N                 from one size to the next (default 2)\n"
+    "  --iterations N             samples of a size (default 200; a fifth of it above 1M, a twentieth above 32M)\n"
+    "  --warmup N                 calls before them (default 20)\n"
+    "  --type NAME                float, double, int8, int32, int64 (default float)\n"
+    "  --op NAME                  sum, prod, max, min (default sum)\n"
+    "  --memory SEND[,RECV]       host, pinned, managed, device (default device,device)\n"
+    "  --device NAME              cuda or emulated (default: as the environment says, else a GPU)\n"
+    "  --staged                   measure in turn with it what a program without gpufifo would do: copy to pinned host memory,\n"
+    "                             MPI_Allreduce there, copy back\n"
+    "  --json FILE                also write the figures there\n"
+    "  --compare \"OPTIONS\"        start `mpirun OPTIONS gpufifo-bench ...` itself; give it twice or more, and the sides run in turn.\n"
+    "                             What follows a -- in OPTIONS goes to gpufifo-bench on that side only. Words are split at blanks.\n"
+    "                             The environment variable MPIRUN names another mpirun.\n"
+    "  --rounds N                 of a comparison: how often each side runs (default 3)\n";
+
+static const struct bench_type types[] = {
+    { "float", MPI_FLOAT, 4, ELEMENT_FLOAT }, { "double", MPI_DOUBLE, 8, ELEMENT_DOUBLE }, { "int8", MPI_INT8_T, 1, ELEMENT_INT8 },
+    { "int32", MPI_INT32_T, 4, ELEMENT_INT32 }, { "int64", MPI_INT64_T, 8, ELEMENT_INT64 },
+};
+
+static const struct bench_op ops[] = { { "sum", MPI_SUM }, { "prod", MPI_PROD }, { "max", MPI_MAX }, { "min", MPI_MIN } };
+
+static const char *const memory_names[] = { [GPUFIFO_MEMORY_HOST] = "host", [GPUFIFO_MEMORY_PINNED] = "pinned",
+                                            [GPUFIFO_MEMORY_MANAGED] = "managed", [GPUFIFO_MEMORY_DEVICE] = "device" };
+
+const char *memory_name(enum gpufifo_memory kind)
+{
+    return memory_names[kind];
+}
+
+static void __attribute__((noreturn)) bad(const char *option, const char *value, const char *wanted)
+{
+    fprintf(stderr, "gpufifo-bench: --%s takes %s, not \"%s\"; --help says more\n", option, wanted, value);
+    exit(1);
+}
+
+/* A number of bytes, with K, M or G for powers of 1024. */
+static size_t bytes_read(const char *option, const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+    int shift = *end == 'K' || *end == 'k' ? 10 : *end == 'M' || *end == 'm' ? 20 : *end == 'G' || *end == 'g' ? 30 : 0;
+
+    if (end == text || end[shift ? 1 : 0] || !(value >= 1 && value <= 64e9)) {
+        bad(option, text, "a number of bytes such as 8 or 64M");
+    }
+    return (size_t)(value * (double)((size_t)1 << shift));
+}
+
+static int number_read(const char *option, const char *text, int least)
+{
+    char *end, wanted[60];
+    long value = strtol(text, &end, 10);
+
+    if (*end || end == text || value < least || value > 1000000) {
+        snprintf(wanted, sizeof wanted, "a whole number from %d to 1000000", least);
+        bad(option, text, wanted);
+    }
+    return (int)value;
+}
+
+static enum gpufifo_memory kind_read(const char *name, size_t length, const char *all)
+{
+    for (size_t kind = 0; kind < sizeof memory_names / sizeof *memory_names; kind++) {
+        if (strlen(memory_names[kind]) == length && strncmp(memory_names[kind], name, length) == 0) {
+            return (enum gpufifo_memory)kind;
+        }
+    }
+    bad("memory", all, "one or two of host, pinned, managed, device, with a comma between");
+}
+
+static void memory_read(struct bench_options *options, const char *text)
+{
+    const char *comma = strchr(text, ',');
+
+    options->send = kind_read(text, comma ? (size_t)(comma - text) : strlen(text), text);
+    options->recv = comma ? kind_read(comma + 1, strlen(comma + 1), text) : options->send;
+}
+
+static const struct bench_type *type_read(const char *name)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (strcmp(types[i].name, name) == 0) {
+            return &types[i];
+        }
+    }
+    bad("type", name, "float, double, int8, int32 or int64");
+}
+
+static const struct bench_op *op_read(const char *name)
+{
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        if (strcmp(ops[i].name, name) == 0) {
+            return &ops[i];
+        }
+    }
+    bad("op", name, "sum, prod, max or min");
+}
+
+static void compare_read(struct bench_options *options, const char *text)
+{
+    if (options->compare_count == COMPARE_MOST) {
+        bad("compare", text, "at most four sides");
+    }
+    options->compare[options->compare_count++] = text;
+}
+
+static void option_read(struct bench_options *options, int option)
+{
+    switch (option) {
+    case 'm': options->min = bytes_read("min", optarg); break;
+    case 'M': options->max = bytes_read("max", optarg); break;
+    case 'f': options->factor = (size_t)number_read("factor", optarg, 2); break;
+    case 'i': options->iterations = number_read("iterations", optarg, 5); break;
+    case 'w': options->warmup = number_read("warmup", optarg, 0); break;
+    case 't': options->type = type_read(optarg); break;
+    case 'o': options->op = op_read(optarg); break;
+    case 'k': memory_read(options, optarg); break;
+    case 'd': options->device = optarg; break;
+    case 's': options->staged = true; break;
+    case 'j': options->json = optarg; break;
+    case 'c': compare_read(options, optarg); break;
+    case 'r': options->rounds = number_read("rounds", optarg, 1); break;
+    case 'h': fputs(usage, stdout); exit(0);
+    default: fputs(usage, stderr); exit(1);
+    }
+}
+
+void options_read(struct bench_options *options, int argc, char **argv)
+{
+    static const struct option known[] = {
+        { "min", required_argument, NULL, 'm' }, { "max", required_argument, NULL, 'M' }, { "factor", required_argument, NULL, 'f' },
+        { "iterations", required_argument, NULL, 'i' }, { "warmup", required_argument, NULL, 'w' }, { "type", required_argument, NULL, 't' },
+        { "op", required_argument, NULL, 'o' }, { "memory", required_argument, NULL, 'k' }, { "device", required_argument, NULL, 'd' },
+        { "staged", no_argument, NULL, 's' }, { "json", required_argument, NULL, 'j' }, { "compare", required_argument, NULL, 'c' },
+        { "rounds", required_argument, NULL, 'r' }, { "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 },
+    };
+    int option;
+
+    *options = (struct bench_options){ .min = 8, .max = 64u << 20, .factor = 2, .iterations = 200, .warmup = 20, .type = &types[0],
+                                       .op = &ops[0], .send = GPUFIFO_MEMORY_DEVICE, .recv = GPUFIFO_MEMORY_DEVICE, .rounds = 3 };
+    while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+        option_read(options, option);
+    }
+    if (optind < argc) {
+        fprintf(stderr, "gpufifo-bench: unexpected argument \"%s\"; --help says what there is\n", argv[optind]);
+        exit(1);
+    }
+    if (options->min > options->max) {
+        fprintf(stderr, "gpufifo-bench: --min %zu is larger than --max %zu\n", options->min, options->max);
+        exit(1);
+    }
+    if (options->compare_count == 1) {
+        fprintf(stderr, "gpufifo-bench: --compare needs a second side to compare with: give it twice\n");
+        exit(1);
+    }
+}

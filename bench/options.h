@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What gpufifo-bench is asked to do.
+ */
+#ifndef BENCH_OPTIONS_H
+#define BENCH_OPTIONS_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "gpufifo/device.h"
+
+enum element { ELEMENT_FLOAT, ELEMENT_DOUBLE, ELEMENT_INT8, ELEMENT_INT32, ELEMENT_INT64 };
+
+struct bench_type {
+    const char *name;
+    MPI_Datatype type;
+    size_t bytes;
+    enum element element;
+};
+
+struct bench_op {
+    const char *name;
+    MPI_Op op;
+};
+
+enum { COMPARE_MOST = 4 };
+
+/* Read once at the start, constant afterwards; strings belong to argv. */
+struct bench_options {
+    size_t min, max;                          /* bytes */
+    size_t factor;                            /* from one size to the next */
+    int iterations;                           /* samples of a size; a fifth above 1 MiB, a twentieth above 32 MiB, at least 5 */
+    int warmup;                               /* calls before them */
+    const struct bench_type *type;
+    const struct bench_op *op;
+    enum gpufifo_memory send, recv;
+    const char *device;                       /* null: as the environment says */
+    bool staged;                              /* measure beside it: copy to the host, reduce there, copy back */
+    const char *json;                         /* file, or null */
+    int compare_count;                        /* sides of a comparison, 0: measure here */
+    const char *compare[COMPARE_MOST];
+    int rounds;                               /* of a comparison */
+};
+
+/* Ends the program on --help (0) and on a wrong option (1, with one sentence). */
+void options_read(struct bench_options *options, int argc, char **argv);
+
+const char *memory_name(enum gpufifo_memory kind);
+
+#endif

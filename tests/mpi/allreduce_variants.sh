@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# MPI_Allreduce on emulated devices of other kinds: stores that arrive late and out of order, torn lines, no IPC, kernels that cannot run
+# beside those of other ranks, more host threads a block; and with slots so small that every message goes in many pieces.
+. "${srcdir:-.}/tests/mpi/runs.sh"
+
+for algorithm in one_shot ring; do
+    for transport in p2p shm; do
+        run 3 +weak +seed=1 transport=$transport algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=16384 sizes bits
+    done
+    run 2 +weak +torn +seed=2 algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=16384 sizes
+    run 2 +team=4 algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=65536 sizes
+    run 2 +blocks=1 algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=65536 sizes
+    run 3 +noipc algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=65536 sizes
+    run 3 ll_slot_bytes=128 simple_slot_bytes=128 channels=2 algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=16384 sizes
+done
+for ranks in 2 4; do
+    run $ranks +solo tests/mpi/test_allreduce path=host_sequenced types limit=65536 sizes bits
+done
+finish

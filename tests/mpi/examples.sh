@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The examples: the heat equation on several partitions, the mpi4py client, and what they say about wrong options.
+. "${srcdir:-.}/tests/mpi/runs.sh"
+
+for ranks in 1 2 4 6; do
+    run_prints "0 of 2209 points differ.*: right" $ranks examples/jacobi --size 47 --steps 20
+done
+run_prints "MPI_Neighbor_alltoallv  *path at rank 0: staged" 4 examples/jacobi --size 16 --steps 2
+run_prints "MPI_Allreduce  *path at rank 0: one_shot (1 call, 8 bytes)" 4 examples/jacobi --size 16 --steps 2
+run_prints "MPI_Allreduce  *path at rank 0: host_sequenced" 4 +solo examples/jacobi --size 16 --steps 2
+run_fails "must be at least the number of ranks" 4 examples/jacobi --size 1
+run_fails "takes a number" 1 examples/jacobi --steps many
+run_fails "Usage" 1 examples/jacobi --nonsense
+run_fails "no device: " 1 examples/jacobi --device nonsense
+for ranks in 1 3; do
+    run "$ranks" "$PYTHON" "${srcdir:-.}/examples/mpi4py_allreduce.py"
+done
+finish

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Sourced by test scripts: runs MPI programs one after the other, says how each was run and what it said, and ends with
+# "N passed, N failed". Nothing here depends on speed: the time limit only ends what hangs.
+#
+#   run RANKS [+WORD]... [NAME=VALUE]... PROGRAM [ARGUMENT]...
+#       +WORD        a word of GPUFIFO_EMULATED, such as +weak or +seed=7
+#       NAME=VALUE   --mca coll_gpufifo_NAME VALUE
+#       PROGRAM      relative to the build folder; must end with 0
+#   run_prints TEXT RANKS ... PROGRAM     the same; must print TEXT, a basic regular expression
+#   run_fails TEXT RANKS ... PROGRAM      must print TEXT and end with something else than 0
+#   finish
+#
+# From the environment: what run_mpi.sh needs; MPIRUN_OPTIONS, more options for mpirun.
+
+runs_folder=${srcdir:-.}/tests/mpi
+passed=0
+failed=0
+output=$(mktemp) || exit 99
+trap 'rm -f "$output"' EXIT
+
+# Sets shown (the command as text), result (its exit status) and the file $output.
+launch() {
+    ranks=$1
+    shift
+    words= options=$MPIRUN_OPTIONS
+    while :; do
+        case $1 in
+        +*) words=${words:+$words,}${1#+} ;;
+        /*) break ;;
+        *=*) options="$options --mca coll_gpufifo_${1%%=*} ${1#*=}" ;;
+        *) break ;;
+        esac
+        shift
+    done
+    case $1 in
+    /*) ;;
+    *)
+        program=$GF_BUILDDIR/$1
+        shift
+        set -- "$program" "$@"
+        ;;
+    esac
+    shown="${words:+GPUFIFO_EMULATED=$words }mpirun -n $ranks$options $*"
+    # shellcheck disable=SC2086
+    GPUFIFO_EMULATED=$words "$runs_folder/run_mpi.sh" "$ranks" $options "$@" > "$output" 2>&1 < /dev/null
+    result=$?
+}
+
+bad() {
+    failed=$((failed + 1))
+    echo "FAIL: $1"
+    echo "  $shown"
+    tail -n 40 "$output" | sed 's/^/  | /'
+}
+
+good() {
+    passed=$((passed + 1))
+    echo "ok: $shown"
+    tail -n 3 "$output" | sed 's/^/  | /'
+}
+
+# judge WANTED-STATUS TEXT: zero or nonzero; TEXT may be empty.
+judge() {
+    if [ $result -eq 124 ] || [ $result -eq 137 ]; then
+        bad "did not end within the time limit"
+    elif [ "$1" = zero ] && [ $result -ne 0 ]; then
+        bad "ended with $result"
+    elif [ "$1" = nonzero ] && [ $result -eq 0 ]; then
+        bad "ended with 0, but should fail"
+    elif [ -n "$2" ] && ! grep -q -e "$2" "$output"; then
+        bad "did not print: $2"
+    else
+        good
+    fi
+}
+
+run() {
+    launch "$@"
+    judge zero ""
+}
+
+run_prints() {
+    wanted=$1
+    shift
+    launch "$@"
+    judge zero "$wanted"
+}
+
+run_fails() {
+    wanted=$1
+    shift
+    launch "$@"
+    judge nonzero "$wanted"
+}
+
+finish() {
+    echo "$passed passed, $failed failed"
+    [ $failed -eq 0 ] && [ $passed -gt 0 ]
+    exit
+}
