@@ -45,8 +45,8 @@ fi
 [ "$(id -u)" -ne 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # Four ranks also where there are fewer cores; then those that wait must give way.
 case $(setting gf_openmpi_series build) in
-4.1) spread="--oversubscribe" ;;
-*) spread="--map-by :OVERSUBSCRIBE" ;;
+4.1) spread="--oversubscribe --mca btl self,vader" ;;
+*) spread="--map-by :OVERSUBSCRIBE --mca btl self,sm" ;;
 esac
 export OMPI_MCA_mpi_yield_when_idle=1
 launch="mpirun $spread --bind-to none -n 4 --mca pml ob1 --mca coll_gpufifo_device $device"

@@ -14,6 +14,8 @@ dnl   gf_openmpi_series    4.1, 5.0 or 6.0
 dnl   componentdir         where the component is installed
 
 AC_DEFUN([GF_OPENMPI], [
+    gf_pmix_components=
+    AC_SUBST([gf_pmix_components])
     AC_ARG_VAR([MPICC], [Open MPI's C compiler wrapper])
     AC_ARG_WITH([mpi],
         [AS_HELP_STRING([--with-mpi=DIR], [use the Open MPI installed in DIR (default: the mpicc in PATH)])],
@@ -156,6 +158,7 @@ AC_DEFUN([GF_OPENMPI_PMIX], [
         [AC_MSG_ERROR([pmix.h is missing, which the headers of Open MPI $gf_openmpi_version include: install libpmix-dev (Debian, Ubuntu), or set PMIX_CFLAGS])])
     CPPFLAGS=$gf_save_CPPFLAGS
     GF_MCA_CPPFLAGS="$GF_MCA_CPPFLAGS $PMIX_CFLAGS"
+    gf_pmix_components=`$PKG_CONFIG --variable=libdir pmix 2>/dev/null`/pmix
 ])
 
 dnl Without --prefix the component goes where this Open MPI looks for components; with it, to PREFIX/lib/openmpi.
