@@ -1,135 +1,164 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Drawing the arguments of a collective, and comparing what it did on tested and on reference buffers.
+ * Memory and comparison of a call on tested and on reference buffers.
  */
 #include "tests/mpi/stage_case.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/mpi/stage_peers.h"
 #include "tests/mpi/values.h"
 
-enum { MARGIN = 64, MOST_ELEMENTS = 4 };
+enum { MARGIN = 64 };   /* ints */
 
-/* A number below `limit` that depends on all of its arguments. */
-static int draw(uint64_t seed, int a, int b, int limit)
+/* An address that must not be touched: of freed memory of that kind. */
+static void *poison(struct harness *h, enum gpufifo_memory kind)
 {
-    uint64_t state = seed ^ ((uint64_t)(a + 1) << 32) ^ ((uint64_t)(b + 1) << 48);
+    void *address;
 
-    random_next(&state);
-    return (int)((random_next(&state) >> 16) % (uint64_t)limit);
+    harness_need(h, gpufifo_alloc(h->device, kind, 4096, &address), "alloc");
+    harness_need(h, gpufifo_free(h->device, address), "free");
+    return address;
 }
 
-/* Elements that go from one rank of MPI_COMM_WORLD to another; both compute it. */
-static int elements(const struct stage_choice *choice, int from, int to)
+static void create_memory(struct stage_case *c, const struct stage_plan *plan, enum gpufifo_memory kind,
+                          struct stage_memory *memory)
+{
+    void *block;
+
+    *memory = (struct stage_memory){.kind = kind};
+    if (plan->in_place) {
+        memory->address = MPI_IN_PLACE;
+    } else if (!plan->used) {
+        memory->address = poison(c->h, kind);
+    } else if (!c->choice.empty) {
+        memory->bytes = (size_t)(plan->high - plan->low + 2 * MARGIN) * sizeof(int);
+        harness_need(c->h, gpufifo_alloc(c->h->device, kind, memory->bytes, &block), "alloc");
+        memory->block = block;
+        memory->address = memory->block + (MARGIN - plan->low) * (ptrdiff_t)sizeof(int);
+    }
+}
+
+void stage_case_create(struct harness *h, const struct stage_types *types, const struct stage_choice *choice,
+                       enum gpufifo_memory send_kind, enum gpufifo_memory recv_kind, struct stage_case *c)
+{
+    struct stage_peers peers;
+
+    *c = (struct stage_case){.h = h, .choice = *choice};
+    stage_peers_find(choice, &peers);
+    stage_plan_make(types, choice, &peers, &c->send_plan, &c->recv_plan);
+    stage_plan_arguments(types, choice, &peers, &c->send_plan, &c->recv_plan, &c->send_arrays, &c->recv_arrays, &c->tested);
+    create_memory(c, &c->send_plan, send_kind, &c->send);
+    create_memory(c, &c->recv_plan, recv_kind, &c->recv);
+    create_memory(c, &c->send_plan, GPUFIFO_MEMORY_HOST, &c->send_reference);
+    create_memory(c, &c->recv_plan, GPUFIFO_MEMORY_HOST, &c->recv_reference);
+    c->reference = c->tested;
+    c->tested.send = c->send.address;
+    c->tested.recv = c->recv.address;
+    c->reference.send = c->send_reference.address;
+    c->reference.recv = c->recv_reference.address;
+    stage_case_fill(c, choice->seed);
+}
+
+static void fill(struct stage_case *c, struct stage_memory *tested, struct stage_memory *reference, uint64_t seed)
+{
+    uint64_t state = seed;
+    int *values = (int *)reference->block;
+
+    for (size_t i = 0; i < reference->bytes / sizeof(int); i++) {
+        values[i] = (int)((random_next(&state) >> 20) % 100);
+    }
+    if (tested->block) {
+        harness_need(c->h, gpufifo_copy(c->h->device, tested->block, reference->block, tested->bytes), "copy");
+    }
+}
+
+void stage_case_fill(struct stage_case *c, uint64_t seed)
+{
+    fill(c, &c->send, &c->send_reference, seed * 64 + (uint64_t)c->h->rank * 2);
+    fill(c, &c->recv, &c->recv_reference, seed * 64 + (uint64_t)c->h->rank * 2 + 1);
+}
+
+static void check(struct stage_case *c, const struct stage_memory *tested, const struct stage_memory *reference, const char *form,
+                  const char *side)
+{
+    size_t count = tested->bytes / sizeof(int), i = 0;
+    const int *right = (const int *)reference->block;
+    int *got = host_alloc(c->h, tested->bytes);
+
+    if (tested->block) {
+        harness_need(c->h, gpufifo_copy(c->h->device, got, tested->block, tested->bytes), "copy");
+    }
+    while (i < count && got[i] == right[i]) {
+        i++;
+    }
+    harness_check(c->h, i == count, "%s %s, seed %llu%s: int %td of the %s buffer is %d, in host memory it would be %d", form,
+                  c->choice.collective->name, (unsigned long long)c->choice.seed, c->choice.in_place ? ", in place" : "",
+                  (int *)tested->block + i - (int *)tested->address, side, i < count ? got[i] : 0, i < count ? right[i] : 0);
+    free(got);
+}
+
+void stage_case_check(struct stage_case *c, const char *form)
+{
+    check(c, &c->send, &c->send_reference, form, "send");
+    check(c, &c->recv, &c->recv_reference, form, "receive");
+}
+
+void stage_case_free(struct stage_case *c)
+{
+    struct stage_memory *all[] = {&c->send, &c->recv, &c->send_reference, &c->recv_reference};
+
+    for (int i = 0; i < 4; i++) {
+        if (all[i]->block) {
+            harness_need(c->h, gpufifo_free(c->h->device, all[i]->block), "free");
+        }
+    }
+}
+
+static void run_persistent(struct stage_case *c)
+{
+    const struct stage_collective *collective = c->choice.collective;
+    MPI_Request requests[2];
+
+    collective->persistent(&c->tested, &requests[0]);
+    collective->persistent(&c->reference, &requests[1]);
+    for (int round = 0; round < 2; round++) {
+        stage_case_fill(c, c->choice.seed + (uint64_t)round);
+        MPI_Startall(2, requests);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        stage_case_check(c, round ? "second start of persistent" : "persistent");
+    }
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+}
+
+void stage_case_run(struct harness *h, const struct stage_types *types, const struct stage_choice *choice,
+                    enum gpufifo_memory send_kind, enum gpufifo_memory recv_kind, enum stage_form form)
 {
     const struct stage_collective *collective = choice->collective;
+    struct stage_case c;
+    MPI_Request request;
 
-    if (choice->empty) {
-        return 0;
+    if (form == STAGE_PERSISTENT && !collective->persistent) {
+        return;
     }
-    if (!collective->by_sender && !collective->by_receiver) {
-        return 1 + draw(choice->seed, 0, 0, MOST_ELEMENTS);
+    stage_case_create(h, types, choice, send_kind, recv_kind, &c);
+    switch (form) {
+    case STAGE_BLOCKING:
+        collective->blocking(&c.reference);
+        collective->blocking(&c.tested);
+        stage_case_check(&c, "blocking");
+        break;
+    case STAGE_NONBLOCKING:
+        collective->nonblocking(&c.reference, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        collective->nonblocking(&c.tested, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        stage_case_check(&c, "non-blocking");
+        break;
+    default:
+        run_persistent(&c);
+        break;
     }
-    return draw(choice->seed, collective->by_sender ? from : 0, collective->by_receiver ? to : 0, MOST_ELEMENTS + 1);
-}
-
-/* The lowest and one past the highest int of a part whose origin is at 0. */
-static void part_bounds(const struct stage_type *type, int count, ptrdiff_t *low, ptrdiff_t *high)
-{
-    ptrdiff_t last = (ptrdiff_t)(count - 1) * type->extent;
-    int first = type->at[0], end = type->at[STAGE_INTS - 1] + 1;
-
-    *low = count == 0 ? 0 : first + (last < 0 ? last : 0);
-    *high = count == 0 ? 0 : end + (last > 0 ? last : 0);
-}
-
-/* Rounded up to a multiple of `step`, which is positive. */
-static ptrdiff_t round_up(ptrdiff_t value, ptrdiff_t step)
-{
-    ptrdiff_t rest = value % step;
-
-    return rest == 0 ? value : value - rest + (rest > 0 ? step : 0);
-}
-
-/* Parts one after another in the order of `order`, with random holes. Displacements of SIDE_V are multiples of the extent. */
-static void place_parts(struct stage_plan *plan, enum stage_side side, uint64_t seed, int rank)
-{
-    ptrdiff_t cursor = draw(seed, rank, 1, 5) - 40;
-
-    for (int k = 0; k < plan->parts; k++) {
-        int i = (k * 7 + draw(seed, rank, 2, 16)) % plan->parts;   /* 7 is prime to the number of parts below 7 only */
-        ptrdiff_t low, high;
-
-        if (plan->parts % 7 == 0) {
-            i = k;
-        }
-        part_bounds(plan->type[i], plan->count[i], &low, &high);
-        ptrdiff_t origin = cursor - low + draw(seed, rank, 10 + i, 7);
-        if (side == SIDE_V) {
-            origin = round_up(origin, labs(plan->type[i]->extent));
-        }
-        plan->at[i] = origin;
-        cursor = origin + high;
-    }
-}
-
-static void measure(struct stage_plan *plan)
-{
-    bool any = false;
-
-    for (int i = 0; i < plan->parts; i++) {
-        ptrdiff_t low, high;
-
-        if (plan->count[i] == 0) {
-            continue;
-        }
-        part_bounds(plan->type[i], plan->count[i], &low, &high);
-        low += plan->at[i];
-        high += plan->at[i];
-        plan->low = !any || low < plan->low ? low : plan->low;
-        plan->high = !any || high > plan->high ? high : plan->high;
-        any = true;
-    }
-}
-
-/* Up to four columns interleave; more parts or elements would overlap. */
-static const struct stage_type *fitting(const struct stage_types *types, int name, int total)
-{
-    return &types->type[name == STAGE_COLUMN && total > STAGE_COLUMNS ? STAGE_GAPS : name];
-}
-
-static void plan_side(struct stage_case *c, struct stage_plan *plan, enum stage_side side, bool sends, const struct stage_peers *peers)
-{
-    const struct stage_choice *choice = &c->choice;
-    int other = sends ? 1 : 2, me = c->h->rank, total = 0;
-    int name = draw(choice->seed, sends && !choice->collective->reduces ? me : 0, 20 + other, STAGE_TYPES);
-    const int *ranks = sends ? peers->to : peers->from;
-
-    if (choice->collective->reduces) {
-        name = choice->multiply ? draw(choice->seed, 0, 21, STAGE_TYPES) : STAGE_DENSE;
-    }
-    plan->parts = side == SIDE_ONE || side == SIDE_SUM ? 1 : sends ? peers->to_count : peers->from_count;
-    for (int i = 0; i < plan->parts; i++) {
-        int peer = plan->parts == 1 && (side == SIDE_ONE || side == SIDE_SUM) ? peers->single : ranks[i];
-        plan->count[i] = sends ? elements(choice, me, peer) : elements(choice, peer, me);
-        total += plan->count[i];
-    }
-    if (side == SIDE_SUM) {
-        plan->count[0] = stage_peers_sum(choice, peers, elements);
-        total = plan->count[0];
-    }
-    for (int i = 0; i < plan->parts; i++) {
-        int of_part = side == SIDE_W ? draw(choice->seed, me, 30 + i + 100 * other, STAGE_TYPES) : name;
-        plan->type[i] = fitting(c->types, of_part, side == SIDE_EQUAL || side == SIDE_SUM || side == SIDE_ONE ? total : plan->count[i]);
-    }
-    if (side == SIDE_V || side == SIDE_W) {
-        place_parts(plan, side, choice->seed + (uint64_t)other, me);
-    } else {
-        for (int i = 0; i < plan->parts; i++) {
-            plan->at[i] = (ptrdiff_t)i * plan->count[i] * plan->type[i]->extent;
-        }
-    }
-    measure(plan);
+    stage_case_free(&c);
 }

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The arguments of a call, drawn from a seed that all ranks share: how many elements each rank sends to each, and how each
+ * rank lays its buffers out.
+ */
+#ifndef TESTS_MPI_STAGE_PLAN_H
+#define TESTS_MPI_STAGE_PLAN_H
+
+#include <stdint.h>
+
+#include "tests/mpi/harness.h"
+#include "tests/mpi/stage_collectives.h"
+#include "tests/mpi/stage_types.h"
+
+enum { STAGE_PEERS = 16 };                 /* at most so many parts */
+
+/* What all ranks of a call have in common. */
+struct stage_choice {
+    const struct stage_collective *collective;
+    MPI_Comm comm;
+    int root;                              /* rank in MPI_COMM_WORLD */
+    bool in_place;                         /* where the collective has it */
+    bool multiply;                         /* reduce by the user's operation on any type, else MPI_SUM on ints */
+    bool empty;                            /* no elements, null addresses */
+    uint64_t seed;
+};
+
+/* Whom this rank exchanges parts with, as ranks in MPI_COMM_WORLD; -1 for a missing neighbour. */
+struct stage_peers {
+    int to_count, to[STAGE_PEERS];
+    int from_count, from[STAGE_PEERS];
+    int group_count, group[STAGE_PEERS];   /* the ranks of this rank's own group */
+    int rank;                              /* this rank in MPI_COMM_WORLD */
+    bool inter;
+};
+
+/* Where the parts of one buffer lie, in ints from the buffer's address. */
+struct stage_plan {
+    bool used;                             /* this rank's role has it, and not in place */
+    bool in_place;
+    int parts;
+    int count[STAGE_PEERS];                /* elements */
+    const struct stage_type *type[STAGE_PEERS];
+    ptrdiff_t at[STAGE_PEERS];             /* the part's origin */
+    ptrdiff_t low, high;                   /* data is in low <= i < high; both 0 if there is none */
+};
+
+/* The plan as MPI takes it. */
+struct stage_arrays {
+    int counts[STAGE_PEERS], displs[STAGE_PEERS];
+    MPI_Aint byte_displs[STAGE_PEERS];
+    MPI_Datatype types[STAGE_PEERS];
+};
+
+/* A number from 0 to limit - 1 that depends on all arguments and on nothing else. */
+int stage_draw(uint64_t seed, int a, int b, int limit);
+
+void stage_peers_find(const struct stage_choice *choice, struct stage_peers *peers);
+void stage_plan_make(const struct stage_types *types, const struct stage_choice *choice, const struct stage_peers *peers,
+                     struct stage_plan *send, struct stage_plan *recv);
+
+/* All arguments but the addresses. The arrays must live as long as the arguments. */
+void stage_plan_arguments(const struct stage_types *types, const struct stage_choice *choice, const struct stage_peers *peers,
+                          const struct stage_plan *send, const struct stage_plan *recv,
+                          struct stage_arrays *send_arrays, struct stage_arrays *recv_arrays, struct stage_arguments *arguments);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Every collective in every form with every mixture of host and device buffers, on ranks, grids and graphs, and between groups:
+ * the same bytes as on host buffers.
+ *
+ * Usage: test_stage [seed=N] [rounds=N] [only=NAME]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/mpi/stage_case.h"
+
+struct options {
+    uint64_t seed;
+    int rounds;
+    const char *only;          /* name of one collective; null: all */
+};
+
+enum { TOPOLOGIES = 4, MIXTURES = 5 };
+
+/* Communicators with neighbours, made so that missing neighbours, repeated and one-sided edges occur. */
+static void make_topologies(int ranks, int rank, MPI_Comm comms[TOPOLOGIES])
+{
+    int dimensions[2] = {0, 0}, wrapped[2] = {1, 1}, half[2] = {0, 1};
+    int index[STAGE_PEERS], edges[2 * STAGE_PEERS];
+    int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
+    int sources[3] = {left, left, rank}, targets[3] = {right, right, rank}, weights[3] = {1, 1, 1};
+
+    MPI_Dims_create(ranks, 2, dimensions);
+    MPI_Cart_create(MPI_COMM_WORLD, 2, dimensions, wrapped, 0, &comms[0]);
+    MPI_Cart_create(MPI_COMM_WORLD, 2, dimensions, half, 0, &comms[1]);
+    for (int i = 0; i < ranks; i++) {
+        index[i] = 2 * (i + 1);
+        edges[2 * i] = (i + ranks - 1) % ranks;
+        edges[2 * i + 1] = (i + 1) % ranks;
+    }
+    MPI_Graph_create(MPI_COMM_WORLD, ranks, index, edges, 0, &comms[2]);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 3, sources, weights, 3, targets, weights, MPI_INFO_NULL, 0, &comms[3]);
+}
+
+/* Between even and odd ranks. Null if there is only one rank. */
+static MPI_Comm make_intercommunicator(int ranks, int rank)
+{
+    MPI_Comm group, inter;
+
+    if (ranks == 1) {
+        return MPI_COMM_NULL;
+    }
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &group);
+    MPI_Intercomm_create(group, 0, MPI_COMM_WORLD, 1 - rank % 2, 99, &inter);
+    MPI_Comm_free(&group);
+    return inter;
+}
+
+/* Memory of one buffer. Mixtures 0 to 3: host or device, the same on all ranks; 4: each rank draws. */
+static enum gpufifo_memory kind_of(const struct harness *h, uint64_t seed, int mixture, int side)
+{
+    static const enum gpufifo_memory kinds[] = {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_HOST, GPUFIFO_MEMORY_DEVICE,
+                                                GPUFIFO_MEMORY_PINNED, GPUFIFO_MEMORY_MANAGED};
+
+    if (mixture < 4) {
+        return mixture & (1 << side) ? GPUFIFO_MEMORY_DEVICE : GPUFIFO_MEMORY_HOST;
+    }
+    return kinds[stage_draw(seed, h->rank, 40 + side, 5)];
+}
+
+static void run_variants(struct harness *h, const struct stage_types *types, struct stage_choice *choice, enum stage_form form)
+{
+    for (int mixture = 0; mixture < MIXTURES; mixture++) {
+        for (int variant = 0; variant < 4; variant++) {
+            choice->in_place = (variant & 1) && choice->collective->in_place != IN_PLACE_NOT;
+            choice->multiply = variant & 2;
+            choice->root = stage_draw(choice->seed, 0, 50, h->ranks);
+            stage_case_run(h, types, choice, kind_of(h, choice->seed, mixture, 0), kind_of(h, choice->seed, mixture, 1), form);
+            choice->seed++;
+        }
+    }
+    choice->in_place = false;
+    choice->empty = true;
+    stage_case_run(h, types, choice, GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_DEVICE, form);
+    choice->empty = false;
+}
+
+static struct options read_options(int argc, char **argv)
+{
+    struct options options = {.seed = 1, .rounds = 1};
+
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "seed=", 5) == 0) {
+            options.seed = strtoull(argv[i] + 5, NULL, 10);
+        } else if (strncmp(argv[i], "rounds=", 7) == 0) {
+            options.rounds = atoi(argv[i] + 7);
+        } else if (strncmp(argv[i], "only=", 5) == 0) {
+            options.only = argv[i] + 5;
+        }
+    }
+    return options;
+}
+
+static void run_collective(struct harness *h, const struct stage_types *types, struct stage_choice *choice, MPI_Comm inter,
+                           const MPI_Comm topologies[TOPOLOGIES])
+{
+    for (int form = 0; form < STAGE_FORMS; form++) {
+        if (choice->collective->neighbours) {
+            for (int i = 0; i < TOPOLOGIES; i++) {
+                choice->comm = topologies[i];
+                run_variants(h, types, choice, (enum stage_form)form);
+            }
+            continue;
+        }
+        choice->comm = MPI_COMM_WORLD;
+        run_variants(h, types, choice, (enum stage_form)form);
+        if (inter != MPI_COMM_NULL && !choice->collective->prefix) {
+            choice->comm = inter;
+            run_variants(h, types, choice, (enum stage_form)form);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct harness h;
+    struct stage_types types;
+    MPI_Comm topologies[TOPOLOGIES], inter;
+    struct options options = read_options(argc, argv);
+    struct stage_choice choice = {.seed = options.seed << 20};
+
+    harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
+    if (h.rank == 0) {
+        printf("%s: seed=%llu\n", h.name, (unsigned long long)options.seed);
+    }
+    stage_types_create(&types);
+    make_topologies(h.ranks, h.rank, topologies);
+    inter = make_intercommunicator(h.ranks, h.rank);
+    for (int round = 0; round < options.rounds; round++) {
+        for (size_t i = 0; i < stage_collective_count; i++) {
+            choice.collective = &stage_collectives[i];
+            if (!options.only || strcmp(options.only, choice.collective->name) == 0) {
+                run_collective(&h, &types, &choice, inter, topologies);
+            }
+        }
+    }
+    for (int i = 0; i < TOPOLOGIES; i++) {
+        MPI_Comm_free(&topologies[i]);
+    }
+    if (inter != MPI_COMM_NULL) {
+        MPI_Comm_free(&inter);
+    }
+    stage_types_free(&types);
+    return harness_finish(&h);
+}
