@@ -9,7 +9,8 @@ tests_support_fake_cuda_la_SOURCES = tests/support/fake_cuda.c tests/support/fak
 tests_support_fake_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_support_fake_cuda_la_LDFLAGS = $(fake_cuda_flags)
 tests_support_fake_cuda_old_la_SOURCES = $(tests_support_fake_cuda_la_SOURCES)
-tests_support_fake_cuda_old_la_CPPFLAGS = $(tests_support_fake_cuda_la_CPPFLAGS) -DFAKE_CUDA_VERSION=10020 -DFAKE_CUDA_WITHOUT_UUID
+tests_support_fake_cuda_old_la_CPPFLAGS = $(tests_support_fake_cuda_la_CPPFLAGS) -DFAKE_CUDA_VERSION=10020 \
+    -DFAKE_CUDA_WITHOUT_UUID
 tests_support_fake_cuda_old_la_LDFLAGS = $(fake_cuda_flags)
 
 check_PROGRAMS += tests/unit/test_cuda_driver tests/unit/test_cuda_life

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Tests that need a GPU: built with the others, run by hand: tests/gpu/test_cuda_device, alone and by tests/gpu/mps.sh.
+if HAVE_CUDA_H
+check_PROGRAMS += tests/gpu/test_cuda_device
+tests_gpu_test_cuda_device_SOURCES = \
+    tests/gpu/cuda_context_parts.c \
+    tests/gpu/cuda_ipc_parts.c \
+    tests/gpu/cuda_memory_parts.c \
+    tests/gpu/gpu_test.c \
+    tests/gpu/gpu_test.h \
+    tests/gpu/test_cuda_device.c
+tests_gpu_test_cuda_device_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_gpu_test_cuda_device_LDADD = libgpufifo.la -ldl
+endif
+dist_check_SCRIPTS += tests/gpu/mps.sh
