@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <libgen.h>
 
+#include "opal/mca/memory/base/base.h"
 #include "opal/memoryhooks/memory.h"
 #include "opal/util/output.h"
 #include "opal/util/show_help.h"
@@ -87,14 +88,36 @@ static void memory_released(void *start, size_t bytes, void *ctx, bool from_allo
     gf_host_memory_forget(ctx, start, bytes);
 }
 
+/* Open MPI intercepts the release of memory only for those who open this framework. Without it every address that is not
+ * known for other reasons costs a query of the driver. */
+static void watch_memory(mca_coll_gpufifo_component_t *component)
+{
+    gf_host_memory_open(&component->host_memory, false);
+    if (mca_base_framework_open(&opal_memory_base_framework, 0) != OPAL_SUCCESS) {
+        return;
+    }
+    if (opal_mem_hooks_register_release(memory_released, &component->host_memory) == OPAL_SUCCESS) {
+        component->host_memory.remembers = true;
+    } else {
+        mca_base_framework_close(&opal_memory_base_framework);
+        gf_log(&component->log, GF_LOG_PATH, "this Open MPI does not tell when memory is released: host buffers cost a driver query a call");
+    }
+}
+
+static void unwatch_memory(mca_coll_gpufifo_component_t *component)
+{
+    if (component->host_memory.remembers) {
+        component->host_memory.remembers = false;
+        opal_mem_hooks_unregister_release(memory_released);
+        mca_base_framework_close(&opal_memory_base_framework);
+    }
+}
+
 static int component_close(void)
 {
     mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
 
-    if (component->host_memory.remembers) {
-        opal_mem_hooks_unregister_release(memory_released);
-        component->host_memory.remembers = false;
-    }
+    unwatch_memory(component);
     gf_staging_destroy(component->staging);
     component->staging = NULL;
     gf_staging_destroy(component->staging);
@@ -177,9 +200,7 @@ static int component_init_query(bool progress_threads, bool mpi_threads)
     if (component->staging == NULL) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    gf_host_memory_open(&component->host_memory, false);
-    component->host_memory.remembers =
-        opal_mem_hooks_register_release(memory_released, &component->host_memory) == OPAL_SUCCESS;
+    watch_memory(component);
     return OMPI_SUCCESS;
 }
 

@@ -28,21 +28,38 @@ struct call {
     mca_coll_gpufifo_module_t *module;
 };
 
-/* A freed buffer, or none at all where a predefined operation needs one. */
+/* Why a buffer cannot be right: freed, longer than its allocation, or none at all where a predefined operation needs one. */
+static bool is_wrong(const struct call *call, const char *role, const void *buffer, const struct gf_pointer *where, struct gf_reason *why)
+{
+    struct gf_pointer ignored;
+    enum gf_type type;
+    enum gf_op op;
+
+    if (where->kind == GF_MEMORY_INVALID) {
+        return gf_memory_query(buffer, &ignored, why) != GF_OK;
+    }
+    if (buffer == NULL && gf_op_predefined(call->op_handle, &op)) {
+        gf_reason_set(why, "the %s buffer is null although there are %zu elements: pass a buffer", role, call->count);
+        return true;
+    }
+    if (where->kind == GF_MEMORY_DEVICE && gf_datatype_element(call->datatype, &type)) {
+        size_t room = where->size - (size_t)((const char *)buffer - (const char *)where->base);
+        if (call->count > room / gf_type_size(type)) {
+            gf_reason_set(why, "the %s buffer at %p has %zu bytes up to the end of its allocation, but %zu elements of %s need %zu: "
+                          "pass the right count or allocate more", role, buffer, room, call->count, gf_type_name(type),
+                          call->count * gf_type_size(type));
+            return true;
+        }
+    }
+    return false;
+}
+
 static int check_buffers(struct call *call)
 {
-    ompi_communicator_t *comm = call->module->comm;
     struct gf_reason why = {""};
 
-    if (call->to.kind == GF_MEMORY_INVALID || call->from.kind == GF_MEMORY_INVALID) {
-        struct gf_pointer ignored;
-        gf_memory_query(call->to.kind == GF_MEMORY_INVALID ? call->recv : call->send, &ignored, &why);
-        return gf_error_to_mpi(GF_ERR_INVALID, &why, comm, function_name);
-    }
-    if ((call->recv == NULL || call->send == NULL) && gf_op_predefined(call->op_handle, &call->op)) {
-        gf_reason_set(&why, "the %s buffer is null although there are %zu elements: pass a buffer",
-                      call->recv == NULL ? "receive" : "send", call->count);
-        return gf_error_to_mpi(GF_ERR_INVALID, &why, comm, function_name);
+    if (is_wrong(call, "receive", call->recv, &call->to, &why) || is_wrong(call, "send", call->send, &call->from, &why)) {
+        return gf_error_to_mpi(GF_ERR_INVALID, &why, call->module->comm, function_name);
     }
     return MPI_SUCCESS;
 }
