@@ -10,3 +10,4 @@ tests_unit_test_base_SOURCES = tests/unit/test_base.c
 tests_unit_test_base_LDADD = libgpufifo.la $(CMOCKA_LIBS)
 endif
 include tests/unit/cuda.mk
+include tests/unit/emulated.mk

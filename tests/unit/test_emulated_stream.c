@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Streams and launches of the emulated device: order within a stream, none between streams, and every thread of every kernel
+ * running at once. What could hang is ended by an alarm.
+ */
+#include <dirent.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "device/emulated_copy.h"
+#include "device/emulated_launch.h"
+#include "device/emulated_stream.h"
+#include "tests/unit/child.h"
+
+enum { WATCHDOG_SECONDS = 300, BLOCKS = 8 };
+
+static void init(struct gf_emulated_queues *queues, const char *text)
+{
+    struct gf_emulated_options options;
+
+    assert_int_equal(gf_emulated_options_parse(text, &options, NULL), GF_OK);
+    assert_int_equal(gf_emulated_queues_init(queues, &options, NULL), GF_OK);
+}
+
+static gf_stream *create(struct gf_emulated_queues *queues)
+{
+    gf_stream *stream;
+    assert_int_equal(gf_emulated_stream_create(queues, &stream, NULL), GF_OK);
+    return stream;
+}
+
+/* ---- order ---- */
+
+struct list {
+    int count;
+    int numbers[1000];
+};
+
+struct append {
+    struct list *list;
+    int number;
+};
+
+static void append(void *argument)
+{
+    struct append *append = argument;
+    append->list->numbers[append->list->count++] = append->number;
+}
+
+static void a_stream_keeps_its_order(void **state)
+{
+    struct gf_emulated_queues queues;
+    gf_stream *stream;
+    struct append appends[1000];
+    struct list list = {0};
+
+    (void)state;
+    init(&queues, "");
+    stream = create(&queues);
+    for (int i = 0; i < 1000; i++) {
+        appends[i] = (struct append){&list, i};
+        assert_int_equal(gf_emulated_call(stream, append, &appends[i]), GF_OK);
+    }
+    gf_emulated_stream_wait(stream);
+    assert_int_equal(list.count, 1000);
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(list.numbers[i], i);
+    }
+    gf_emulated_stream_destroy(stream);
+    gf_emulated_queues_clear(&queues);
+}
+
+static void copies_see_what_came_before_in_the_stream(void **state)
+{
+    enum { LINKS = 200, BYTES = 300 };
+    struct gf_emulated_queues queues;
+    gf_stream *stream;
+    static unsigned char chain[LINKS + 1][BYTES];
+
+    (void)state;
+    init(&queues, "seed=7");
+    stream = create(&queues);
+    for (int round = 1; round < 20; round++) {
+        gf_emulated_fill(stream, chain[0], round, BYTES);
+        for (int i = 0; i < LINKS; i++) {
+            gf_emulated_copy(stream, chain[i + 1], chain[i], BYTES);
+        }
+    }
+    gf_emulated_stream_wait(stream);
+    for (int i = 0; i <= LINKS; i++) {
+        assert_int_equal(chain[i][0], 19);
+        assert_int_equal(chain[i][BYTES - 1], 19);
+    }
+    gf_emulated_stream_destroy(stream);
+    gf_emulated_queues_clear(&queues);
+}
+
+static void wait_for_flag(void *argument)
+{
+    atomic_int *flag = argument;
+    while (!atomic_load(flag)) {
+        sched_yield();
+    }
+}
+
+static void set_flag(void *argument)
+{
+    atomic_store((atomic_int *)argument, 1);
+}
+
+static void a_stream_that_waits_stops_no_other(void **state)
+{
+    struct gf_emulated_queues queues;
+    gf_stream *a, *b;
+    atomic_int flag = 0;
+
+    (void)state;
+    init(&queues, "");
+    a = create(&queues);
+    b = create(&queues);
+    gf_emulated_call(a, wait_for_flag, &flag);
+    assert_false(gf_emulated_stream_idle(a));
+    assert_true(gf_emulated_stream_idle(b));
+    gf_emulated_call(b, set_flag, &flag);
+    gf_emulated_stream_wait(a);
+    assert_true(gf_emulated_stream_idle(a));
+    gf_emulated_stream_destroy(a);
+    gf_emulated_stream_destroy(b);
+    gf_emulated_queues_clear(&queues);
+}
+
+static void count_later(void *argument)
+{
+    for (int i = 0; i < 100; i++) {
+        sched_yield();
+    }
+    atomic_fetch_add((atomic_int *)argument, 1);
+}
+
+static void waiting_for_all_waits_for_every_stream(void **state)
+{
+    struct gf_emulated_queues queues;
+    gf_stream *streams[5];
+    atomic_int done = 0;
+
+    (void)state;
+    init(&queues, "");
+    for (int i = 0; i < 5; i++) {
+        streams[i] = create(&queues);
+    }
+    for (int i = 0; i < 50; i++) {
+        gf_emulated_call(streams[i % 5], count_later, &done);
+    }
+    gf_emulated_queues_wait(&queues);
+    assert_int_equal(atomic_load(&done), 50);
+    for (int i = 0; i < 5; i++) {
+        gf_emulated_stream_destroy(streams[i]);
+    }
+    gf_emulated_queues_clear(&queues);
+}
+
+static void destroying_a_stream_waits_for_its_work(void **state)
+{
+    struct gf_emulated_queues queues;
+    gf_stream *stream;
+    atomic_int done = 0;
+
+    (void)state;
+    init(&queues, "");
+    stream = create(&queues);
+    for (int i = 0; i < 20; i++) {
+        gf_emulated_call(stream, count_later, &done);
+    }
+    gf_emulated_stream_destroy(stream);
+    assert_int_equal(atomic_load(&done), 20);
+    assert_null(queues.streams);
+    gf_emulated_queues_clear(&queues);
+}
+
+/* ---- copies ---- */
+
+static void random_copies_equal_memmove(void **state)
+{
+    enum { BYTES = 3 << 20 };
+    struct gf_emulated_queues queues;
+    gf_stream *stream;
+    unsigned char *copied = malloc(BYTES), *expected = malloc(BYTES);
+    unsigned seed = (unsigned)time(NULL);
+
+    (void)state;
+    init(&queues, "seed=3");
+    stream = create(&queues);
+    print_message("seed %u\n", seed);
+    srand(seed);
+    for (int i = 0; i < BYTES; i++) {
+        copied[i] = expected[i] = (unsigned char)rand();
+    }
+    for (int round = 0; round < 300; round++) {
+        size_t bytes = 1 + (size_t)rand() % (round % 10 ? 100 : BYTES / 2);
+        size_t to = (size_t)rand() % (BYTES - bytes), from = (size_t)rand() % (BYTES - bytes);
+        if (round % 7 == 0) {
+            bytes = 8, to &= ~(size_t)7, from &= ~(size_t)7;
+        }
+        if (round % 5 == 0) {
+            gf_emulated_fill(stream, copied + to, round, bytes);
+            memset(expected + to, round, bytes);
+        } else {
+            gf_emulated_copy(stream, copied + to, copied + from, bytes);
+            memmove(expected + to, expected + from, bytes);
+        }
+    }
+    gf_emulated_stream_wait(stream);
+    assert_memory_equal(copied, expected, BYTES);
+    free(copied);
+    free(expected);
+    gf_emulated_stream_destroy(stream);
+    gf_emulated_queues_clear(&queues);
+}
+
+/* ---- kernels ---- */
+
+struct meeting {
+    atomic_int *arrived;
+    int expected;
+};
+
+/* Each thread waits until all have come. */
+static void meet(const struct gf_team *team, const void *work)
+{
+    const struct meeting *meeting = work;
+
+    atomic_fetch_add(meeting->arrived, 1);
+    while (atomic_load(meeting->arrived) < meeting->expected) {
+        gf_block_pause(team->shared, team->thread);
+    }
+}
+
+static void all_threads_of_a_launch_run_at_once(void **state)
+{
+    struct gf_emulated_queues queues;
+    gf_stream *stream;
+
+    (void)state;
+    init(&queues, "team=3");
+    stream = create(&queues);
+    for (int blocks = 1; blocks <= BLOCKS; blocks++) {
+        atomic_int arrived = 0;
+        struct meeting meeting = {&arrived, 3 * blocks};
+        assert_int_equal(gf_emulated_launch(stream, meet, blocks, &meeting, sizeof meeting, NULL), GF_OK);
+        gf_emulated_stream_wait(stream);
+        assert_int_equal(atomic_load(&arrived), 3 * blocks);
+    }
+    gf_emulated_stream_destroy(stream);
+    gf_emulated_queues_clear(&queues);
+}
+
+static void kernels_of_all_streams_run_at_once(void **state)
+{
+    static const char *const options[] = {"", "solo"};       /* solo says nothing about one process alone */
+
+    (void)state;
+    for (int o = 0; o < 2; o++) {
+        struct gf_emulated_queues queues;
+        gf_stream *streams[6];
+        atomic_int arrived = 0;
+        struct meeting meeting = {&arrived, 6 * BLOCKS};
+        init(&queues, options[o]);
+        for (int i = 0; i < 6; i++) {
+            streams[i] = create(&queues);
+            assert_int_equal(gf_emulated_launch(streams[i], meet, BLOCKS, &meeting, sizeof meeting, NULL), GF_OK);
+        }
+        for (int i = 5; i >= 0; i--) {
+            gf_emulated_stream_destroy(streams[i]);
+        }
+        assert_int_equal(atomic_load(&arrived), 6 * BLOCKS);
+        gf_emulated_queues_clear(&queues);
+    }
+}
+
+struct roll {
+    atomic_int *seen;              /* [blocks * threads] */
+    int blocks, threads;
+    atomic_int *wrong;
+    uint64_t padding[64];
+};
+
+static void note_identity(const struct gf_team *team, const void *work)
+{
+    const struct roll *roll = work;
+    bool right = team->blocks == (uint32_t)roll->blocks && team->threads == (uint32_t)roll->threads && team->block < team->blocks
+              && team->thread < team->threads && gf_block_threads(team->shared) == team->threads
+              && (uintptr_t)work % _Alignof(max_align_t) == 0 && roll->padding[63] == 63;
+
+    gf_team_barrier(team);
+    if (!right) {
+        atomic_fetch_add(roll->wrong, 1);
+    } else {
+        atomic_fetch_add(&roll->seen[team->block * team->threads + team->thread], 1);
+    }
+}
+
+static void every_thread_has_its_own_number_and_the_same_work(void **state)
+{
+    struct gf_emulated_queues queues;
+    gf_stream *stream;
+    atomic_int seen[20] = {0}, wrong = 0;
+    struct roll roll = {seen, 5, 4, &wrong, {[63] = 63}};
+
+    (void)state;
+    init(&queues, "team=4,blocks=5");
+    stream = create(&queues);
+    for (int i = 0; i < 10; i++) {
+        struct roll copy = roll;
+        assert_int_equal(gf_emulated_launch(stream, note_identity, 5, &copy, sizeof copy, NULL), GF_OK);
+        memset(&copy, 0, sizeof copy);       /* the work was copied: the caller may reuse it */
+    }
+    gf_emulated_stream_wait(stream);
+    assert_int_equal(atomic_load(&wrong), 0);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(atomic_load(&seen[i]), 10);
+    }
+    gf_emulated_stream_destroy(stream);
+    gf_emulated_queues_clear(&queues);
+}
+
+static void impossible_launches_are_refused(void **state)
+{
+    struct gf_emulated_queues queues;
+    gf_stream *stream;
+    atomic_int arrived = 0;
+    struct meeting meeting = {&arrived, 0};
+    struct gf_reason why = {""};
+    static char large[4097];
+
+    (void)state;
+    init(&queues, "blocks=3");
+    stream = create(&queues);
+    assert_int_equal(gf_emulated_launch(stream, meet, 4, &meeting, sizeof meeting, &why), GF_ERR_INVALID);
+    assert_non_null(strstr(why.text, "4 blocks cannot run at once: the emulated device has 3"));
+    assert_int_equal(gf_emulated_launch(stream, meet, 0, &meeting, sizeof meeting, &why), GF_ERR_INVALID);
+    assert_int_equal(gf_emulated_launch(stream, meet, -1, &meeting, sizeof meeting, &why), GF_ERR_INVALID);
+    assert_int_equal(gf_emulated_launch(stream, meet, 1, NULL, sizeof meeting, &why), GF_ERR_INVALID);
+    assert_int_equal(gf_emulated_launch(stream, meet, 1, &meeting, 0, &why), GF_ERR_INVALID);
+    assert_int_equal(gf_emulated_launch(stream, meet, 1, large, sizeof large, &why), GF_ERR_INVALID);
+    assert_true(gf_emulated_stream_idle(stream));
+    assert_int_equal(atomic_load(&arrived), 0);
+    gf_emulated_stream_destroy(stream);
+    gf_emulated_queues_clear(&queues);
+}
+
+static int count_threads(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    int count = 0;
+
+    for (struct dirent *entry; (entry = readdir(tasks));) {
+        count += entry->d_name[0] != '.';
+    }
+    closedir(tasks);
+    return count;
+}
+
+static void no_thread_is_made_once_a_stream_is_warm(void **state)
+{
+    struct gf_emulated_queues queues;
+    int before = count_threads();
+    gf_stream *stream;
+    atomic_int arrived = 0;
+    struct meeting meeting = {&arrived, 2 * BLOCKS};
+
+    (void)state;
+    init(&queues, "team=2");
+    stream = create(&queues);
+    assert_int_equal(gf_emulated_launch(stream, meet, BLOCKS, &meeting, sizeof meeting, NULL), GF_OK);
+    int warm = count_threads();
+    assert_int_equal(warm, before + 2 * BLOCKS);
+    for (int i = 0; i < 200; i++) {
+        gf_emulated_launch(stream, meet, 1 + i % BLOCKS, &meeting, sizeof meeting, NULL);
+    }
+    gf_emulated_stream_destroy(stream);
+    stream = create(&queues);                 /* the next stream takes over the threads */
+    gf_emulated_launch(stream, meet, BLOCKS, &meeting, sizeof meeting, NULL);
+    assert_int_equal(count_threads(), warm);
+    gf_emulated_stream_destroy(stream);
+    gf_emulated_queues_clear(&queues);
+}
+
+static void store_all(const struct gf_team *team, const void *work)
+{
+    uint64_t *words = *(uint64_t *const *)work;
+
+    for (uint32_t i = team->thread; i < 100; i += team->threads) {
+        gf_block_store_word(team->shared, team->thread, &words[100 * team->block + i], 100 * team->block + i + 1);
+    }
+}
+
+static void the_end_of_a_kernel_completes_weak_stores(void **state)
+{
+    struct gf_emulated_queues queues;
+    gf_stream *stream;
+
+    (void)state;
+    init(&queues, "weak,team=2,seed=5");
+    stream = create(&queues);
+    for (int round = 0; round < 20; round++) {
+        uint64_t words[100 * BLOCKS] = {0}, *work = words;
+        assert_int_equal(gf_emulated_launch(stream, store_all, BLOCKS, &work, sizeof work, NULL), GF_OK);
+        gf_emulated_stream_wait(stream);
+        for (uint64_t i = 0; i < 100 * BLOCKS; i++) {
+            assert_int_equal(words[i], i + 1);
+        }
+    }
+    gf_emulated_stream_destroy(stream);
+    gf_emulated_queues_clear(&queues);
+}
+
+/* ---- option solo ---- */
+
+struct alone {
+    atomic_int *inside;                /* processes that have a kernel running, in memory that they share */
+    atomic_int *wrong;
+};
+
+static void be_alone(const struct gf_team *team, const void *work)
+{
+    const struct alone *alone = work;
+
+    (void)team;
+    if (atomic_fetch_add(alone->inside, 1) != 0) {
+        atomic_fetch_add(alone->wrong, 1);
+    }
+    for (int i = 0; i < 20; i++) {
+        sched_yield();
+    }
+    atomic_fetch_sub(alone->inside, 1);
+}
+
+static void run_alone(void *argument)
+{
+    const struct alone *alone = argument;
+    struct gf_emulated_options options;
+    struct gf_emulated_queues queues;
+    gf_stream *stream;
+
+    CHILD_CHECK(gf_emulated_options_parse("solo", &options, NULL) == GF_OK);
+    CHILD_CHECK(gf_emulated_queues_init(&queues, &options, NULL) == GF_OK);
+    CHILD_CHECK(gf_emulated_stream_create(&queues, &stream, NULL) == GF_OK);
+    for (int i = 0; i < 100; i++) {
+        CHILD_CHECK(gf_emulated_launch(stream, be_alone, 1, alone, sizeof *alone, NULL) == GF_OK);
+    }
+    gf_emulated_stream_destroy(stream);
+    gf_emulated_queues_clear(&queues);
+}
+
+static void run_two_alone(void *argument)
+{
+    pid_t other = fork();
+    int status = -1;
+
+    run_alone(argument);
+    if (other == 0) {
+        _exit(0);
+    }
+    CHILD_CHECK(waitpid(other, &status, 0) == other && status == 0);
+}
+
+static void solo_kernels_of_two_processes_never_overlap(void **state)
+{
+    atomic_int *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct alone alone = {&shared[0], &shared[1]};
+
+    (void)state;
+    assert_int_equal(child_fork(run_two_alone, &alone), 0);
+    assert_int_equal(atomic_load(alone.wrong), 0);
+    assert_int_equal(atomic_load(alone.inside), 0);
+    munmap(shared, 4096);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stream_keeps_its_order),
+        cmocka_unit_test(copies_see_what_came_before_in_the_stream),
+        cmocka_unit_test(a_stream_that_waits_stops_no_other),
+        cmocka_unit_test(waiting_for_all_waits_for_every_stream),
+        cmocka_unit_test(destroying_a_stream_waits_for_its_work),
+        cmocka_unit_test(random_copies_equal_memmove),
+        cmocka_unit_test(all_threads_of_a_launch_run_at_once),
+        cmocka_unit_test(kernels_of_all_streams_run_at_once),
+        cmocka_unit_test(every_thread_has_its_own_number_and_the_same_work),
+        cmocka_unit_test(impossible_launches_are_refused),
+        cmocka_unit_test(no_thread_is_made_once_a_stream_is_warm),
+        cmocka_unit_test(the_end_of_a_kernel_completes_weak_stores),
+        cmocka_unit_test(solo_kernels_of_two_processes_never_overlap),
+    };
+    alarm(WATCHDOG_SECONDS);
+    return cmocka_run_group_tests_name("emulated_stream", tests, NULL, NULL);
+}
