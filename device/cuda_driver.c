@@ -33,6 +33,7 @@ static const struct {
     const char *advice;
 } advice[] = {
     { CUDA_ERROR_STUB_LIBRARY, "libcuda.so.1 is the toolkit's stub: take its folder out of LD_LIBRARY_PATH" },
+    { CUDA_ERROR_NOT_INITIALIZED, "a process that was forked after CUDA had started cannot use it: let it exec first" },
     { CUDA_ERROR_NO_DEVICE, "no GPU is visible to this process: look at nvidia-smi and CUDA_VISIBLE_DEVICES" },
     { CUDA_ERROR_INVALID_DEVICE, "there is no GPU of that number: look at nvidia-smi and CUDA_VISIBLE_DEVICES" },
     { CUDA_ERROR_DEVICE_UNAVAILABLE, "another process holds it exclusively: share it with nvidia-smi -c DEFAULT, or use MPS" },

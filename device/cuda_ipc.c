@@ -25,6 +25,26 @@ struct gf_cuda_mapping {
     long uses;
 };
 
+/* Out of memory and a device that is lost or has crashed are the caller's trouble; everything else means that this memory or
+ * this pair of processes cannot, and there are other paths. */
+static gf_status refusal(CUresult result)
+{
+    switch (result) {
+    case CUDA_ERROR_OUT_OF_MEMORY:
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+    case CUDA_ERROR_DEINITIALIZED:
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_LAUNCH_FAILED:
+        return gf_cuda_status(result);
+    default:
+        return GF_ERR_UNSUPPORTED;
+    }
+}
+
 static gf_status refuse_export(const struct gf_pointer *info, struct gf_reason *why)
 {
     static const char *const kinds[] = {
@@ -65,9 +85,8 @@ gf_status gf_cuda_ipc_export(gf_device *base, const void *address, struct gf_ipc
         gf_cuda_leave(device, &scope);
     }
     if (result != CUDA_SUCCESS) {
-        status = gf_cuda_fail(api, result, why, "exporting %zu bytes of CUDA device %d to other processes", info.size,
-                              base->ordinal);
-        return status == GF_ERR_INVALID ? GF_ERR_UNSUPPORTED : status;
+        gf_cuda_fail(api, result, why, "exporting %zu bytes of CUDA device %d to other processes", info.size, base->ordinal);
+        return refusal(result);
     }
     memset(out, 0, sizeof *out);
     memcpy(out->bytes, &handle, sizeof handle);
@@ -89,20 +108,6 @@ static struct gf_cuda_mapping *find_by_handle(struct gf_cuda_device *device, con
     return mapping;
 }
 
-/* Out of memory and a crashed device are the caller's trouble; everything else means that this pair of processes cannot. */
-static gf_status refuse_open(const struct gf_cuda_device *device, CUresult result, const struct handle *handle,
-                             struct gf_reason *why)
-{
-    gf_status status = gf_cuda_fail(gf_cuda_api_of(device), result, why,
-                                    "mapping %llu bytes of another process's GPU memory into CUDA device %d (let all ranks "
-                                    "run in one container and see the same GPUs)",
-                                    (unsigned long long)handle->bytes, device->base.ordinal);
-    bool refused = status == GF_ERR_INVALID || result == CUDA_ERROR_INVALID_HANDLE || result == CUDA_ERROR_MAP_FAILED ||
-                   result == CUDA_ERROR_ALREADY_MAPPED || result == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED ||
-                   result == CUDA_ERROR_TOO_MANY_PEERS || result == CUDA_ERROR_OPERATING_SYSTEM || result == CUDA_ERROR_UNKNOWN;
-    return refused ? GF_ERR_UNSUPPORTED : status;
-}
-
 /* mappings_lock is held. */
 static gf_status map(struct gf_cuda_device *device, const struct handle *handle, struct gf_cuda_mapping **made,
                      struct gf_reason *why)
@@ -122,7 +127,10 @@ static gf_status map(struct gf_cuda_device *device, const struct handle *handle,
     }
     if (result != CUDA_SUCCESS) {
         free(mapping);
-        return refuse_open(device, result, handle, why);
+        gf_cuda_fail(gf_cuda_api_of(device), result, why, "mapping %llu bytes of another process's memory into CUDA device %d "
+                     "(let all ranks run in one container and see the same GPUs)", (unsigned long long)handle->bytes,
+                     device->base.ordinal);
+        return refusal(result);
     }
     mapping->next = device->mappings;
     device->mappings = mapping;

@@ -142,6 +142,18 @@ gf_status gf_cuda_host_unregister(gf_device *base, void *address)
     return gf_cuda_is_gone(result) ? GF_OK : gf_cuda_status(result);
 }
 
+/* Fresh pages, which a forked child does not get: copy-on-write would part the CPU's view of them from the device's. */
+static char *map_pages(size_t length)
+{
+    char *pages = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        return NULL;
+    if (madvise(pages, length, MADV_DONTFORK) == 0)
+        return pages;
+    munmap(pages, length);
+    return NULL;
+}
+
 /* Pinned memory is the process's own, registered with the driver, so that it outlives a reset of the device: the words in it
  * that host code polls stay readable. The page before it holds its length. */
 gf_status gf_cuda_pinned_alloc(gf_device *base, size_t bytes, void **address, struct gf_reason *why)
@@ -151,8 +163,8 @@ gf_status gf_cuda_pinned_alloc(gf_device *base, size_t bytes, void **address, st
         return refuse_empty(why, "pinned");
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t length = page + (bytes + page - 1) / page * page;
-    char *memory = length > bytes ? mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
-    if (memory == MAP_FAILED) {
+    char *memory = length > bytes ? map_pages(length) : NULL;
+    if (!memory) {
         gf_reason_set(why, "no %zu bytes of host memory to pin: free some, or raise the memory limit of this job", bytes);
         return GF_ERR_NO_MEMORY;
     }

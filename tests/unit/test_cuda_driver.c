@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "device/cuda_device.h"
@@ -304,6 +305,12 @@ static void test_pinned_and_registered(void **state)
     assert_int_equal((uintptr_t)pinned % 4096, 0);
     for (int i = 0; i < 10000; i++)
         assert_int_equal(((char *)pinned)[i], 0);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(msync(pinned, 4096, MS_ASYNC) == 0);      /* a child must not have it */
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
     assert_int_equal(gf_device_host_register(device, pinned, 4096, &why), GF_ERR_INVALID);
     assert_says(&why, "registered already");
     assert_int_equal(gf_device_pinned_free(device, pinned), GF_OK);

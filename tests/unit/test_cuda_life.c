@@ -200,6 +200,12 @@ static void test_ipc_refused(void **state)
     assert_says(&why, "one container");
     fake->fail_result = CUDA_ERROR_OUT_OF_MEMORY;
     assert_int_equal(gf_device_ipc_open(device, &handle, &mapped, &why), GF_ERR_NO_MEMORY);
+    fake->fail_function = "cuIpcGetMemHandle";
+    fake->fail_result = CUDA_ERROR_INVALID_CONTEXT;
+    assert_int_equal(gf_device_ipc_export(device, memory, &handle, &why), GF_ERR_UNSUPPORTED);
+    fake->fail_result = CUDA_ERROR_ILLEGAL_ADDRESS;
+    assert_int_equal(gf_device_ipc_export(device, memory, &handle, &why), GF_ERR_DEVICE);
+    assert_says(&why, "CUDA_ERROR_ILLEGAL_ADDRESS");
     fake->fail_function = NULL;
     gf_device_free(device, memory);
     gf_device_close(device);
