@@ -136,6 +136,7 @@ static gf_status make_device(struct gf_reason *why)
             .ipc = !emulated.options.noipc,
             .concurrent_processes = !emulated.options.solo,
             .line128_atomic = !emulated.options.torn,
+            .host_types = true,
             .blocks = emulated.options.blocks,
             .numa_node = -1,
         },
