@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 /* The stack's mapping grows on demand. Linux keeps at least 128 MiB below its top free of other mappings (MIN_GAP in mm/util.c), so
  * a frame less than half of that below the top is on the main thread's stack, and so is everything above it. */
@@ -68,6 +69,20 @@ void gf_host_memory_open(struct gf_host_memory *memory, bool remembers)
     memory->remembers = remembers;
     dl_iterate_phdr(note_program, memory);
     note_heap_and_stack(memory);
+}
+
+bool gf_host_memory_contains(const struct gf_host_memory *memory, const void *address)
+{
+    uintptr_t at = (uintptr_t)address;
+    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+
+    if (at - memory->image_low < memory->image_high - memory->image_low) {
+        return true;
+    }
+    if (at >= frame && at < memory->stack_high && frame >= memory->stack_low) {
+        return true;
+    }
+    return memory->heap_low != 0 && at >= memory->heap_low && at < (uintptr_t)sbrk(0);
 }
 
 void gf_host_memory_learn(struct gf_host_memory *memory, const void *address, uint64_t generation)

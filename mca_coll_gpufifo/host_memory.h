@@ -3,9 +3,9 @@
  * Which addresses of this process are plain host memory for certain, known without asking the device's driver: a query
  * costs about a microsecond on CUDA, and a host-only collective of 8 bytes may not lose even 2 % of its time.
  *
- *   - the program's static data, the brk heap, and the main thread's stack below the caller's frame are never device memory;
- *   - pages of 4 KiB that the driver did not know when asked, and that could be read, are remembered in a small table until
- *     the process gives them back (munmap, mremap, brk, MAP_FIXED …), of which Open MPI's memory hooks tell us.
+ *   - the program's static data, the brk heap, and the main thread's stack above the caller's frame are never device memory;
+ *   - pages of 4 KiB of these ranges, and others that the driver did not know when asked and that could be read, are remembered
+ *     in a small table until the process gives them back (munmap, mremap, brk, MAP_FIXED …), of which Open MPI's memory hooks tell us.
  *
  * A remembered page cannot be stale: device memory appears at an address only after the host mapping there was released, and
  * the release is announced first. `generation` closes the window between asking the driver and remembering the answer.
@@ -19,7 +19,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <unistd.h>
 
 enum {
     GF_HOST_PAGE_SHIFT = 12,     /* no two kinds of memory share 4 KiB */
@@ -45,7 +44,7 @@ static inline uint64_t gf_host_memory_generation(const struct gf_host_memory *me
     return atomic_load(&memory->generation);
 }
 
-/* The page of this address is readable and unknown to the driver. */
+/* The page of this address is in a range, or readable and unknown to the driver. */
 void gf_host_memory_learn(struct gf_host_memory *memory, const void *address, uint64_t generation);
 
 /* These bytes are about to be released. */
@@ -54,23 +53,15 @@ void gf_host_memory_forget(struct gf_host_memory *memory, const void *start, siz
 /* Can this process read this address at all? Asks the kernel (about 0.1 µs), touches nothing. */
 bool gf_host_memory_readable(const void *address);
 
-/* Is it host memory for certain? */
-static inline bool gf_host_memory_knows(const struct gf_host_memory *memory, const void *address)
+/* Is the address on a remembered page? The fast answer: one load. */
+static inline bool gf_host_memory_remembers(const struct gf_host_memory *memory, const void *address)
 {
-    uintptr_t at = (uintptr_t)address;
-    uintptr_t page = at >> GF_HOST_PAGE_SHIFT;
+    uintptr_t page = (uintptr_t)address >> GF_HOST_PAGE_SHIFT;
 
-    if (atomic_load_explicit(&memory->pages[page % GF_HOST_PAGES], memory_order_acquire) == page) {
-        return true;
-    }
-    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
-    if (frame - memory->stack_low < memory->stack_high - memory->stack_low && at >= frame && at < memory->stack_high) {
-        return true;
-    }
-    if (at - memory->image_low < memory->image_high - memory->image_low) {
-        return true;
-    }
-    return memory->heap_low != 0 && at >= memory->heap_low && at < (uintptr_t)sbrk(0);
+    return atomic_load_explicit(&memory->pages[page % GF_HOST_PAGES], memory_order_acquire) == page && page != 0;
 }
+
+/* Does it lie in one of the ranges? */
+bool gf_host_memory_contains(const struct gf_host_memory *memory, const void *address);
 
 #endif

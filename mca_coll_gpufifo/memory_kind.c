@@ -4,8 +4,6 @@
  */
 #include "mca_coll_gpufifo/memory_kind.h"
 
-#include "mca_coll_gpufifo/module.h"
-
 /* Nobody has memory in the first page: null, MPI_BOTTOM and MPI_IN_PLACE are there. */
 #define FIRST_PAGE 4096u
 
@@ -30,31 +28,27 @@ static gf_status ask_driver(const void *address, struct gf_pointer *info)
 
 static bool is_certainly_host(const void *address)
 {
-    return (uintptr_t)address < FIRST_PAGE || gf_host_memory_knows(&mca_coll_gpufifo_component.host_memory, address);
-}
+    struct gf_host_memory *memory = &mca_coll_gpufifo_component.host_memory;
 
-static bool host_must_not_touch(const struct gf_pointer *info)
-{
-    return info->kind == GF_MEMORY_DEVICE || info->kind == GF_MEMORY_INVALID;
+    if ((uintptr_t)address < FIRST_PAGE || gf_host_memory_remembers(memory, address)) {
+        return true;
+    }
+    uint64_t generation = gf_host_memory_generation(memory);
+    if (!gf_host_memory_contains(memory, address)) {
+        return false;
+    }
+    gf_host_memory_learn(memory, address, generation);
+    return true;
 }
 
 /* If the driver cannot answer, host code must not be let loose on the address: the call will fail with the driver's reason. */
-static bool locate_slowly(const void *address, struct gf_pointer *info)
-{
-    return ask_driver(address, info) != GF_OK || host_must_not_touch(info);
-}
-
-bool gf_memory_is_device(const void *address)
-{
-    struct gf_pointer info;
-
-    return !is_certainly_host(address) && locate_slowly(address, &info);
-}
-
 bool gf_memory_locate(const void *address, struct gf_pointer *info)
 {
     *info = (struct gf_pointer){.kind = GF_MEMORY_HOST, .ordinal = -1};
-    return !is_certainly_host(address) && locate_slowly(address, info);
+    if (is_certainly_host(address)) {
+        return false;
+    }
+    return ask_driver(address, info) != GF_OK || info->kind == GF_MEMORY_DEVICE || info->kind == GF_MEMORY_INVALID;
 }
 
 gf_status gf_memory_query(const void *address, struct gf_pointer *info, struct gf_reason *why)

@@ -6,17 +6,26 @@
 #ifndef GF_MCA_MEMORY_KIND_H
 #define GF_MCA_MEMORY_KIND_H
 
-#include <stdbool.h>
+#include "mca_coll_gpufifo/module.h"
 
-#include "device/device.h"
+/* Fast and one-sided: true for most host buffers after their first use, never for device memory, null or MPI_IN_PLACE. */
+static inline bool gf_memory_is_known_host(const void *address)
+{
+    return gf_host_memory_remembers(&mca_coll_gpufifo_component.host_memory, address);
+}
+
+/* What was found, with one query of the driver at most: for device memory everything, else at least the kind (HOST, PINNED or
+ * MANAGED). True exactly if host code must not touch the address. */
+bool gf_memory_locate(const void *address, struct gf_pointer *info);
 
 /* Must this address be kept from host code? True for device memory and for a freed device pointer. Null and MPI_IN_PLACE: false.
  * Pinned and managed memory: false, host code may touch it. */
-bool gf_memory_is_device(const void *address);
+static inline bool gf_memory_is_device(const void *address)
+{
+    struct gf_pointer info;
 
-/* The same, and what was found: for device memory everything, else at least the kind (HOST, PINNED or MANAGED). One query of the
- * driver at most. */
-bool gf_memory_locate(const void *address, struct gf_pointer *info);
+    return !gf_memory_is_known_host(address) && gf_memory_locate(address, &info);
+}
 
 /* All that is known about it; asks the driver. GF_ERR_INVALID with a sentence for a freed device pointer. */
 gf_status gf_memory_query(const void *address, struct gf_pointer *info, struct gf_reason *why);

@@ -221,29 +221,37 @@ static int with_unusual_buffers(struct call *call)
     return stage(call, call->module->never_native ? "this communicator cannot use the device" : "another rank has host buffers");
 }
 
+/* A buffer is not known to be host memory, at least not yet. Apart, so that the function below needs no frame. */
+static int __attribute__((noinline)) look_closer(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datatype_t *dtype, ompi_op_t *op,
+                                                 ompi_communicator_t *comm, mca_coll_base_module_t *base)
+{
+    struct call call = {.sbuf = sbuf, .send = sbuf == MPI_IN_PLACE ? rbuf : sbuf, .recv = rbuf, .count = (size_t)count,
+                        .datatype = dtype, .op_handle = op, .module = (mca_coll_gpufifo_module_t *)base};
+    bool device = gf_memory_locate(call.recv, &call.to);
+    (void)comm;
+
+    call.from = call.to;
+    if (call.send != call.recv) {
+        device |= gf_memory_locate(call.send, &call.from);
+    }
+    if (count == 0) {
+        return MPI_SUCCESS;                   /* not counted: it is 0 on all ranks */
+    }
+    if (device || call.send == NULL || call.recv == NULL) {
+        return with_unusual_buffers(&call);
+    }
+    gf_agree_enter_host(call.module);
+    return stage_silently(&call);
+}
+
 int gf_coll_allreduce(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datatype_t *dtype, ompi_op_t *op,
                       ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_gpufifo_module_t *module = (mca_coll_gpufifo_module_t *)base;
-    const void *send = sbuf == MPI_IN_PLACE ? rbuf : sbuf;
-    struct gf_pointer from, to;
-    bool device = gf_memory_locate(rbuf, &to);
 
-    if (send == rbuf) {
-        from = to;
-    } else {
-        device |= gf_memory_locate(send, &from);
-    }
-    if (__builtin_expect(!device && send && rbuf, 1)) {
-        if (count > 0) {
-            gf_agree_enter_host(module);
-        }
+    if (__builtin_expect(gf_memory_is_known_host(sbuf == MPI_IN_PLACE ? rbuf : sbuf) && gf_memory_is_known_host(rbuf) && count > 0, 1)) {
+        gf_agree_enter_host(module);
         return module->saved.coll_allreduce(sbuf, rbuf, count, dtype, op, comm, module->saved.coll_allreduce_module);
     }
-    if (count == 0) {
-        return MPI_SUCCESS;       /* not counted: it is 0 on all ranks */
-    }
-    struct call call = {.sbuf = sbuf, .send = send, .recv = rbuf, .count = (size_t)count, .datatype = dtype, .op_handle = op,
-                        .from = from, .to = to, .module = module};
-    return with_unusual_buffers(&call);
+    return look_closer(sbuf, rbuf, count, dtype, op, comm, base);
 }
