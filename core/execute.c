@@ -134,6 +134,10 @@ static gf_status judge_end(struct gf_execution *e, struct gf_reason *why)
         gf_reason_set(why, "a kernel of rank %d waited longer than deadline_ms = %llu for a peer", e->watch->peers->rank,
                       (unsigned long long)(e->deadline_ns / 1000000u));
         return GF_ERR_TIMEOUT;
+    case GF_KERNEL_MISMATCH:
+        gf_reason_set(why, "a peer of rank %d sent another number of bytes than expected: pass the same count and datatype on all ranks",
+                      e->watch->peers->rank);
+        return GF_ERR_PEER;
     case GF_KERNEL_ABORTED:
     default:
         status = gf_abort_check(e->watch->abort, why);

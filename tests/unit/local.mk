@@ -11,3 +11,4 @@ tests_unit_test_base_LDADD = libgpufifo.la $(CMOCKA_LIBS)
 endif
 include tests/unit/cuda.mk
 include tests/unit/emulated.mk
+include tests/unit/core.mk

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A communicator on the emulated device in a forked rank, and an allreduce that is checked to the bit.
+ */
+#ifndef GF_TESTS_SUPPORT_COMM_H
+#define GF_TESTS_SUPPORT_COMM_H
+
+#include "core/comm.h"
+#include "tests/support/ranks.h"
+
+/* Lives in one rank; opened and closed by all ranks of a test together. */
+struct gftest_comm {
+    gf_device *device;
+    gf_stream *stream;             /* the test's own, for its copies */
+    struct gf_log log;
+    int warnings, paths;           /* log lines so far */
+    char warning[400], path[400];  /* the last ones */
+    gf_comm *comm;
+};
+
+/* The defaults of the component. */
+struct gf_config gftest_config(void);
+
+/* Opens the emulated device (the environment variable GPUFIFO_EMULATED says which) and creates the communicator. After a failure of
+ * gf_comm_create, whose status it returns, the device is open and c->comm is null. */
+gf_status gftest_comm_open(struct gftest_rank *rank, const struct gf_config *config, struct gftest_comm *c, struct gf_reason *why);
+void gftest_comm_close(struct gftest_comm *c);
+
+/* One allreduce of values that any order of reduction brings to the same bits. Its buffers begin `offset` elements into an
+ * allocation and are surrounded by canaries. */
+struct gftest_allreduce {
+    size_t count;
+    enum gf_type type;
+    enum gf_op op;
+    size_t offset;
+    bool in_place;
+    uint64_t seed;                 /* the same on all ranks */
+};
+
+/* Runs it and compares with a scalar reference; 0 if all is right, else says on stderr what is not. */
+int gftest_allreduce(struct gftest_rank *rank, struct gftest_comm *c, const struct gftest_allreduce *what);
+
+/* Runs it and returns the status; results are not looked at. */
+gf_status gftest_try_allreduce(struct gftest_comm *c, size_t count, struct gf_reason *why);
+
+#endif
