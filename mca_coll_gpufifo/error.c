@@ -21,21 +21,34 @@ static const struct {
     {GF_ERR_TIMEOUT, MPI_ERR_OTHER, "See whether all ranks make this call, or raise coll_gpufifo_deadline_ms; this communicator cannot be used any more."},
 };
 
+/* A program that goes on after errors may fail in every call: only the first of a kind is shown. */
+static bool is_first_of_its_kind(gf_status status)
+{
+    uint32_t bit = 1u << (-status & 31);
+
+    return (atomic_fetch_or(&mca_coll_gpufifo_component.shown_errors, bit) & bit) == 0;
+}
+
 int gf_error_to_mpi(gf_status status, const struct gf_reason *why, ompi_communicator_t *comm, const char *function)
 {
     const char *text = why && why->text[0] ? why->text : gf_status_string(status);
+    const char *advice = "Please report this.";
+    int mpi = MPI_ERR_INTERN;
 
     if (status >= 0) {
         return MPI_SUCCESS;
     }
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
         if (errors[i].status == status) {
-            opal_show_help("help-mca-coll-gpufifo.txt", "call-failed", true, function, comm->c_name, ompi_comm_rank(comm),
-                           gf_status_string(status), text, errors[i].advice);
-            return errors[i].mpi;
+            advice = errors[i].advice;
+            mpi = errors[i].mpi;
         }
     }
-    opal_show_help("help-mca-coll-gpufifo.txt", "call-failed", true, function, comm->c_name, ompi_comm_rank(comm),
-                   gf_status_string(status), text, "Please report this.");
-    return MPI_ERR_INTERN;
+    if (is_first_of_its_kind(status)) {
+        opal_show_help("help-mca-coll-gpufifo.txt", "call-failed", true, function, comm->c_name, ompi_comm_rank(comm),
+                       gf_status_string(status), text, advice);
+    } else {
+        gf_log(&mca_coll_gpufifo_component.log, GF_LOG_PATH, "%s: %s failed: %s", comm->c_name, function, text);
+    }
+    return mpi;
 }

@@ -35,6 +35,7 @@ typedef struct mca_coll_gpufifo_component_t {
     gf_driver *driver;                 /* null: no device here, the component declines every communicator */
     struct gf_host_memory host_memory; /* any thread; see its header */
     struct gf_pvars pvars;             /* any thread; see its header */
+    _Atomic uint32_t shown_errors;     /* bits by gf_status: those the user was told of (error.c) */
     struct gf_staging *staging;        /* of staged calls; any thread; null exactly if driver is */
     opal_mutex_t lock;                 /* protects what follows */
     gf_device *devices[GF_MAX_DEVICES];
@@ -63,6 +64,7 @@ typedef struct mca_coll_gpufifo_module_t {
     struct gf_agree *agree;            /* null until the communicator is armed; set by any thread (agree.h) */
     gf_comm *device_comm;              /* null until the first native call */
     int device_ordinal;                /* of device_comm */
+    struct gf_log log;                 /* of device_comm: lines that are the same on all ranks come from rank 0 only */
     bool never_native;                 /* decided by all ranks: stage for ever; the reason was logged */
 } mca_coll_gpufifo_module_t;
 OBJ_CLASS_DECLARATION(mca_coll_gpufifo_module_t);

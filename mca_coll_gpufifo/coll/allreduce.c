@@ -96,47 +96,56 @@ static int device_ranks(const mca_coll_gpufifo_module_t *module)
     return (local + devices - 1) / devices;
 }
 
-/* All ranks come here in the same call, and leave with the same result. A rank without a device still has to take part. */
-static gf_status create_device_comm(struct call *call, struct gf_reason *why)
+/* A rank without a device still has to take part in this. Not GF_OK: a rank has none, and all say which. */
+static gf_status agree_on_devices(const struct gf_bootstrap *bootstrap, bool ready, struct gf_reason *why)
 {
-    mca_coll_gpufifo_module_t *module = call->module;
-    struct gf_comm_setup setup = {
-        .config = &mca_coll_gpufifo_component.config,
-        .log = &mca_coll_gpufifo_component.log,
-        .name = module->comm->c_name,
-        .bootstrap = gf_bootstrap_of(module),
-        .transports = gf_transports,
-        .device_ranks = device_ranks(module),
-    };
-    struct gf_reason mine = {""};
-    unsigned char ready, *all;
-    gf_status status = GF_OK;
+    unsigned char mine = ready, *all = calloc((size_t)bootstrap->ranks, 1);
+    struct gf_reason local = *why;
+    gf_status status;
 
-    setup.device = gf_component_device(call->to.ordinal, &mine);
-    ready = setup.device != NULL;
-    all = calloc((size_t)setup.bootstrap.ranks, 1);
     if (all == NULL) {
         gf_reason_set(why, "host memory is exhausted");
         return GF_ERR_NO_MEMORY;
     }
-    status = setup.bootstrap.ranks == 1 ? GF_OK : setup.bootstrap.allgather(setup.bootstrap.ctx, &ready, all, 1);
-    for (int rank = 0; rank < setup.bootstrap.ranks && status == GF_OK && setup.bootstrap.ranks > 1; rank++) {
+    status = bootstrap->allgather(bootstrap->ctx, &mine, all, 1);
+    for (int rank = 0; rank < bootstrap->ranks && status == GF_OK; rank++) {
         if (!all[rank]) {
-            gf_reason_set(why, "rank %d cannot open its device%s%s", rank, mine.text[0] ? ": " : "", mine.text);
+            gf_reason_set(why, "rank %d cannot open its device%s%s", rank, rank == bootstrap->rank ? ": " : "",
+                          rank == bootstrap->rank ? local.text : "");
             status = GF_ERR_UNSUPPORTED;
         }
     }
     free(all);
-    if (status == GF_OK && !ready) {
-        *why = mine;
-        status = GF_ERR_DEVICE;
-    }
-    if (status == GF_OK) {
-        setup.host_executor = &gf_host_sequenced;
-        status = gf_comm_create(&setup, &module->device_comm, why);
-        module->device_ordinal = call->to.ordinal;
-    }
     return status;
+}
+
+/* All ranks come here in the same call, and leave with the same result. */
+static gf_status create_device_comm(struct call *call, struct gf_reason *why)
+{
+    mca_coll_gpufifo_module_t *module = call->module;
+    struct gf_bootstrap bootstrap = gf_bootstrap_of(module);
+    gf_device *device = gf_component_device(call->to.ordinal, why);
+    gf_status status = agree_on_devices(&bootstrap, device != NULL, why);
+
+    if (status != GF_OK) {
+        return status;
+    }
+    module->log = mca_coll_gpufifo_component.log;
+    if (bootstrap.rank != 0 && module->log.verbose < GF_LOG_CALL) {
+        module->log.verbose = GF_LOG_WARN;
+    }
+    module->device_ordinal = call->to.ordinal;
+    struct gf_comm_setup setup = {
+        .config = &mca_coll_gpufifo_component.config,
+        .log = &module->log,
+        .name = module->comm->c_name,
+        .bootstrap = bootstrap,
+        .device = device,
+        .transports = gf_transports,
+        .host_executor = &gf_host_sequenced,
+        .device_ranks = device_ranks(module),
+    };
+    return gf_comm_create(&setup, &module->device_comm, why);
 }
 
 static void count_path(const struct call *call)
