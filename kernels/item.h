@@ -24,9 +24,15 @@ struct gf_float_float { float value, index; };
 struct gf_double_double { double value, index; };
 struct gf_float_complex { float re, im; };
 struct gf_double_complex { double re, im; };
+#ifndef __CUDACC__
+struct gf_ld_complex { long double re, im; };
+struct gf_ld_int { long double value; int32_t index; };
+#endif
 
 #define GF_LANES_OF(type) (GF_ITEM_BYTES / sizeof(type))
 
+/* No long double in here: gcc may copy a union that has one through an x87 register, which keeps ten bytes of sixteen. reduce.h
+ * takes them out of an item as bytes. */
 union gf_item {
     uint8_t u8[GF_LANES_OF(uint8_t)];
     uint16_t u16[GF_LANES_OF(uint16_t)];
@@ -47,10 +53,5 @@ union gf_item {
     struct gf_short_int short_int[GF_LANES_OF(struct gf_short_int)];
     struct gf_float_float float_float[GF_LANES_OF(struct gf_float_float)];
     struct gf_double_double double_double[GF_LANES_OF(struct gf_double_double)];
-#ifndef __CUDACC__
-    long double ld[GF_LANES_OF(long double)];
-    struct { long double re, im; } ld_complex[GF_LANES_OF(long double) / 2];
-    struct { long double value; int32_t index; } ld_int[GF_LANES_OF(long double) / 2];
-#endif
 };
 #endif

@@ -14,6 +14,8 @@
 #ifndef GF_KERNELS_REDUCE_H
 #define GF_KERNELS_REDUCE_H
 
+#include <string.h>
+
 #include "base/types.h"
 #include "kernels/item.h"
 #include "kernels/team.h"
@@ -125,9 +127,57 @@ GF_DEFINE_PAIR(short_int)
 GF_DEFINE_PAIR(float_float)
 GF_DEFINE_PAIR(double_double)
 #ifndef __CUDACC__
-GF_DEFINE_FLOATING(ld)
-GF_DEFINE_COMPLEX(ld_complex)
-GF_DEFINE_PAIR(ld_int)
+/* Long doubles, which are no members of an item. Never inlined: where gcc sees an item's bytes used as a long double, it may keep
+ * the item in x87 registers, and lose six of its bytes in sixteen, in the branches for other types too. */
+#define GF_LONG_DOUBLE_INLINE static __attribute__((noinline, unused))
+#define GF_LONG_LANES (GF_ITEM_BYTES / sizeof(long double))
+
+GF_INLINE long double gf_reduce_long_double(enum gf_op op, long double a, long double b)
+{
+    switch (op) {
+    case GF_MAX: return a > b ? a : b;
+    case GF_MIN: return a < b ? a : b;
+    case GF_SUM: return a + b;
+    case GF_PROD: return a * b;
+    default: return a;
+    }
+}
+
+GF_LONG_DOUBLE_INLINE union gf_item gf_reduce_ld(enum gf_op op, union gf_item a, union gf_item b)
+{
+    long double x[GF_LONG_LANES], y[GF_LONG_LANES];
+    memcpy(x, &a, sizeof x);
+    memcpy(y, &b, sizeof y);
+    for (uint32_t i = 0; i < GF_LONG_LANES; i++)
+        x[i] = gf_reduce_long_double(op, x[i], y[i]);
+    memcpy(&a, x, sizeof x);
+    return a;
+}
+
+GF_LONG_DOUBLE_INLINE union gf_item gf_reduce_ld_complex(enum gf_op op, union gf_item a, union gf_item b)
+{
+    struct gf_ld_complex x, y, result;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    result.re = op == GF_SUM ? x.re + y.re : x.re * y.re - x.im * y.im;
+    result.im = op == GF_SUM ? x.im + y.im : x.re * y.im + x.im * y.re;
+    memcpy(&a, &result, sizeof result);
+    return a;
+}
+
+GF_LONG_DOUBLE_INLINE union gf_item gf_reduce_ld_int(enum gf_op op, union gf_item a, union gf_item b)
+{
+    struct gf_ld_int x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    if (op == GF_MAXLOC ? x.value < y.value : x.value > y.value)
+        return b;
+    if (!(x.value < y.value) && !(x.value > y.value) && y.index < x.index) {
+        x.index = y.index;
+        memcpy(&a, &x, sizeof x);
+    }
+    return a;
+}
 #endif
 
 /* Bytes of an element: gf_type_size, for code that runs on the device. */
