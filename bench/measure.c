@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "bench/samples.h"
-#include "examples/paths.h"
 
 /* Values repeat after PERIOD elements, so one block of whole periods serves for a buffer of any size. */
 enum { PERIOD = 5, BLOCK_ELEMENTS = PERIOD << 18 };
@@ -62,6 +61,7 @@ void bench_create(struct bench *bench, const struct bench_options *options)
         bench->host_send = device_alloc(bench, GPUFIFO_MEMORY_PINNED, options->max);
         bench->host_recv = device_alloc(bench, GPUFIFO_MEMORY_PINNED, options->max);
     }
+    paths_open(&bench->counters);
     bench->samples = host_alloc(bench, METHOD_COUNT * (size_t)options->iterations * sizeof *bench->samples);
     bench->means = host_alloc(bench, (size_t)options->iterations * sizeof *bench->means);
 }
@@ -77,6 +77,7 @@ void bench_destroy(struct bench *bench)
     }
     free(bench->samples);
     free(bench->means);
+    paths_close(&bench->counters);
     gpufifo_device_close(bench->device);
 }
 
@@ -207,12 +208,12 @@ static void summarise(struct bench *bench, const double *samples, int count, str
     figures->busbw = figures->algbw * 2 * (bench->ranks - 1) / bench->ranks;
 }
 
-static void name_path(const struct paths *before, char *text, size_t bytes)
+static void name_path(const struct bench *bench, const struct paths *before, char *text, size_t bytes)
 {
     struct paths after, taken;
     size_t used = 0;
 
-    paths_read(&after);
+    paths_read(&bench->counters, &after);
     paths_difference(before, &after, &taken);
     snprintf(text, bytes, "-");
     for (int i = 0; i < taken.count && used < bytes; i++) {
@@ -228,9 +229,9 @@ static void check(struct bench *bench, size_t bytes, int methods, struct figures
         unsigned long long mine, all = 0;
 
         fill(bench, bytes);
-        paths_read(&before);
+        paths_read(&bench->counters, &before);
         call(bench, method, figures[method].count);
-        name_path(&before, figures[method].path, sizeof figures[method].path);
+        name_path(bench, &before, figures[method].path, sizeof figures[method].path);
         mine = count_wrong(bench, bytes);
         MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
         figures[method].wrong += all;

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "bench/options.h"
+#include "examples/paths.h"
 
 enum method {
     METHOD_DIRECT,             /* MPI_Allreduce on the buffers as they are */
@@ -27,6 +28,7 @@ struct bench {
     int rank, ranks;
     void *send, *recv;
     void *host_send, *host_recv;      /* pinned; null unless staged */
+    struct paths_counters counters;
     double *samples;                  /* of this rank, by method */
     double *means;                    /* over the ranks, at rank 0 */
 };

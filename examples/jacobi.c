@@ -31,6 +31,7 @@ struct plate {
     int rank, ranks;
     int dims[2];
     int first_row, first_column;
+    struct paths_counters counters;
     struct jacobi_work work;
     double *total;             /* the change summed over all ranks */
 };
@@ -225,7 +226,7 @@ static void print_path(const struct plate *plate, const char *what, const char *
     struct paths after, taken;
     char text[512];
 
-    paths_read(&after);
+    paths_read(&plate->counters, &after);
     paths_difference(before, &after, &taken);
     paths_print(&taken, "not by gpufifo: is the component loaded? (--mca coll gpufifo,...)", text, sizeof text);
     if (plate->rank == 0) {
@@ -242,7 +243,7 @@ static double plate_run(struct plate *plate, int steps, double *seconds)
 
     for (int step = 0; step < steps; step++) {
         if (step == 0) {
-            paths_read(&before);
+            paths_read(&plate->counters, &before);
         }
         plate_exchange(plate);
         if (step == 0) {
@@ -250,7 +251,7 @@ static double plate_run(struct plate *plate, int steps, double *seconds)
         }
         plate_compute(plate);
         if (step == 0) {
-            paths_read(&before);
+            paths_read(&plate->counters, &before);
         }
         residual = plate_residual(plate);
         if (step == 0) {
@@ -370,6 +371,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     must(gpufifo_device_open(options.device, -1, &plate.device), "no device");
     plate_create(&plate, &options);
+    paths_open(&plate.counters);
     if (plate.rank == 0) {
         printf("jacobi: %d x %d points on %d x %d ranks, %d steps, device %s\n", options.size, options.size, plate.dims[0],
                plate.dims[1], options.steps, gpufifo_device_name(plate.device));
@@ -380,6 +382,7 @@ int main(int argc, char **argv)
         printf(options.steps > 1 ? ", %.1f us a step\n" : "\n", seconds * 1e6 / (options.steps - 1 ? options.steps - 1 : 1));
     }
     bool right = !options.check || report_check(&plate, &options, residual);
+    paths_close(&plate.counters);
     plate_destroy(&plate);
     gpufifo_device_close(plate.device);
     MPI_Finalize();

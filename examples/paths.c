@@ -4,7 +4,6 @@
  */
 #include "examples/paths.h"
 
-#include <mpi.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,51 +11,24 @@
 #define CALLS_PREFIX "coll_gpufifo_calls_"
 #define BYTES_PREFIX "coll_gpufifo_bytes_"
 
-static unsigned long long counter_value(MPI_T_pvar_session session, int index, MPI_Datatype type, int bind, bool continuous)
+static int path_find(struct paths *paths, const char *name)
 {
-    MPI_Comm world = MPI_COMM_WORLD;
-    MPI_T_pvar_handle handle;
-    int count;
-    unsigned long long value = 0;
+    int i = 0;
 
-    if (MPI_T_pvar_handle_alloc(session, index, bind == MPI_T_BIND_MPI_COMM ? (void *)&world : NULL, &handle, &count)) {
-        return 0;
+    while (i < paths->count && strcmp(paths->path[i].name, name) != 0) {
+        i++;
     }
-    if (count == 1) {
-        if (!continuous) {
-            MPI_T_pvar_start(session, handle);
-        }
-        if (type == MPI_UNSIGNED) {
-            unsigned narrow = 0;
-            MPI_T_pvar_read(session, handle, &narrow);
-            value = narrow;
-        } else {
-            MPI_T_pvar_read(session, handle, &value);
-        }
+    if (i == paths->count && i < PATHS_MOST) {
+        snprintf(paths->path[paths->count++].name, sizeof paths->path[i].name, "%.47s", name);
     }
-    MPI_T_pvar_handle_free(session, &handle);
-    return value;
+    return i;      /* PATHS_MOST: no room */
 }
 
-static struct path_count *path_find(struct paths *paths, const char *name)
-{
-    for (int i = 0; i < paths->count; i++) {
-        if (strcmp(paths->path[i].name, name) == 0) {
-            return &paths->path[i];
-        }
-    }
-    if (paths->count == PATHS_MOST) {
-        return NULL;
-    }
-    struct path_count *path = &paths->path[paths->count++];
-    snprintf(path->name, sizeof path->name, "%s", name);
-    return path;
-}
-
-static void counter_add(struct paths *paths, MPI_T_pvar_session session, int index)
+/* Makes the handle of this variable, if it is one of ours. */
+static void counter_open(struct paths_counters *counters, int index)
 {
     char name[256];
-    int name_bytes = sizeof name, verbosity, class, bind, readonly, continuous, atomic, description_bytes = 0;
+    int name_bytes = sizeof name, verbosity, class, bind, readonly, continuous, atomic, description_bytes = 0, count;
     MPI_Datatype type;
     MPI_T_enum enumeration;
 
@@ -66,45 +38,54 @@ static void counter_add(struct paths *paths, MPI_T_pvar_session session, int ind
     }
     bool calls = strncmp(name, CALLS_PREFIX, sizeof CALLS_PREFIX - 1) == 0;
     bool bytes = strncmp(name, BYTES_PREFIX, sizeof BYTES_PREFIX - 1) == 0;
-    if (!calls && !bytes) {
+    if ((!calls && !bytes) || type != MPI_UNSIGNED_LONG_LONG || bind != MPI_T_BIND_NO_OBJECT) {
         return;
     }
-    struct path_count *path = path_find(paths, name + (calls ? sizeof CALLS_PREFIX : sizeof BYTES_PREFIX) - 1);
-    if (path) {
-        *(calls ? &path->calls : &path->bytes) = counter_value(session, index, type, bind, continuous);
+    int i = path_find(&counters->zero, name + (calls ? sizeof CALLS_PREFIX : sizeof BYTES_PREFIX) - 1);
+    if (i < PATHS_MOST) {
+        MPI_T_pvar_handle_alloc(counters->session, index, NULL, calls ? &counters->calls[i] : &counters->bytes[i], &count);
     }
 }
 
-void paths_read(struct paths *paths)
+void paths_open(struct paths_counters *counters)
 {
-    MPI_T_pvar_session session;
     int provided, count = 0;
 
-    memset(paths, 0, sizeof *paths);
-    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided)) {
-        return;
+    *counters = (struct paths_counters){ .session = MPI_T_PVAR_SESSION_NULL };
+    for (int i = 0; i < PATHS_MOST; i++) {
+        counters->calls[i] = counters->bytes[i] = MPI_T_PVAR_HANDLE_NULL;
     }
-    if (MPI_T_pvar_session_create(&session) == MPI_SUCCESS) {
-        MPI_T_pvar_get_num(&count);
-        for (int i = 0; i < count; i++) {
-            counter_add(paths, session, i);
-        }
-        MPI_T_pvar_session_free(&session);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_T_pvar_session_create(&counters->session);
+    MPI_T_pvar_get_num(&count);
+    for (int index = 0; index < count; index++) {
+        counter_open(counters, index);
     }
+}
+
+void paths_close(struct paths_counters *counters)
+{
+    MPI_T_pvar_session_free(&counters->session);      /* frees the handles too */
     MPI_T_finalize();
+}
+
+void paths_read(const struct paths_counters *counters, struct paths *paths)
+{
+    *paths = counters->zero;
+    for (int i = 0; i < paths->count; i++) {
+        MPI_T_pvar_read(counters->session, counters->calls[i], &paths->path[i].calls);
+        MPI_T_pvar_read(counters->session, counters->bytes[i], &paths->path[i].bytes);
+    }
 }
 
 void paths_difference(const struct paths *before, const struct paths *after, struct paths *difference)
 {
-    struct paths earlier = *before;
-
-    memset(difference, 0, sizeof *difference);
+    difference->count = 0;
     for (int i = 0; i < after->count; i++) {
         struct path_count now = after->path[i];
-        const struct path_count *was = path_find(&earlier, now.name);
 
-        now.calls -= was ? was->calls : 0;
-        now.bytes -= was ? was->bytes : 0;
+        now.calls -= before->path[i].calls;
+        now.bytes -= before->path[i].bytes;
         if (now.calls > 0) {
             difference->path[difference->count++] = now;
         }
@@ -118,8 +99,10 @@ void paths_print(const struct paths *paths, const char *none, char *text, size_t
     snprintf(text, bytes, "%s", none);
     for (int i = 0; i < paths->count && used < bytes; i++) {
         const struct path_count *path = &paths->path[i];
-        int written = snprintf(text + used, bytes - used, "%s%s (%llu call%s, %llu bytes)", i ? ", " : "", path->name, path->calls,
-                               path->calls == 1 ? "" : "s", path->bytes);
-        used += written > 0 ? (size_t)written : 0;
+
+        if (path->calls > 0) {
+            used += (size_t)snprintf(text + used, bytes - used, "%s%s (%llu call%s, %llu bytes)", used ? ", " : "", path->name,
+                                     path->calls, path->calls == 1 ? "" : "s", path->bytes);
+        }
     }
 }

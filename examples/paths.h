@@ -6,6 +6,7 @@
 #ifndef EXAMPLES_PATHS_H
 #define EXAMPLES_PATHS_H
 
+#include <mpi.h>
 #include <stddef.h>
 
 enum { PATHS_MOST = 32 };
@@ -22,13 +23,25 @@ struct paths {
     struct path_count path[PATHS_MOST];
 };
 
-/* Opens the MPI tools interface for the time of the call; between MPI_Init and MPI_Finalize. */
-void paths_read(struct paths *paths);
+/* Handles of the counters; MPI_T counts for a handle from when it is made. Filled by paths_open, read-only until paths_close. */
+struct paths_counters {
+    MPI_T_pvar_session session;
+    struct paths zero;                       /* the names, with nothing counted */
+    MPI_T_pvar_handle calls[PATHS_MOST];     /* of zero.path[i] */
+    MPI_T_pvar_handle bytes[PATHS_MOST];
+};
 
-/* What was counted between two readings; paths that were not taken are left out. */
+/* Begins to count, and ends it; both between MPI_Init and MPI_Finalize. */
+void paths_open(struct paths_counters *counters);
+void paths_close(struct paths_counters *counters);
+
+/* What was counted since paths_open. */
+void paths_read(const struct paths_counters *counters, struct paths *paths);
+
+/* What was counted between two readings of the same counters; paths that were not taken are left out. */
 void paths_difference(const struct paths *before, const struct paths *after, struct paths *difference);
 
-/* "one_shot (3 calls, 24 bytes), staged (1 call, 800 bytes)", or `none` if nothing was counted. */
+/* "one_shot (3 calls, 24 bytes), staged (1 call, 800 bytes)", or `none` if there were no calls. */
 void paths_print(const struct paths *paths, const char *none, char *text, size_t bytes);
 
 #endif
