@@ -3,7 +3,7 @@
 # Tests of core, transports and the host-sequenced executor, with forked ranks (tests/support).
 if HAVE_CMOCKA
 libgftest_la_SOURCES += \
-    tests/support/comm.c tests/support/comm.h \
+    tests/support/core_comm.c tests/support/core_comm.h \
     tests/support/ranks.c tests/support/ranks.h \
     tests/unit/scalar.c tests/unit/scalar.h
 tests_core_libs = libgftest.la libgfcore.la libgpufifo.la $(CMOCKA_LIBS)

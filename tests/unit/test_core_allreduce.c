@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "core/connector.h"
-#include "tests/support/comm.h"
+#include "tests/support/core_comm.h"
 #include "tests/unit/scalar.h"
 
 enum { SECONDS = 240 };

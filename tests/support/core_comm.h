@@ -2,8 +2,8 @@
  *
  * A communicator on the emulated device in a forked rank, and an allreduce that is checked to the bit.
  */
-#ifndef GF_TESTS_SUPPORT_COMM_H
-#define GF_TESTS_SUPPORT_COMM_H
+#ifndef GF_TESTS_SUPPORT_CORE_COMM_H
+#define GF_TESTS_SUPPORT_CORE_COMM_H
 
 #include "core/comm.h"
 #include "tests/support/ranks.h"

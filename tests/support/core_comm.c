@@ -2,7 +2,7 @@
  *
  * Communicators for tests.
  */
-#include "tests/support/comm.h"
+#include "tests/support/core_comm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
