@@ -80,6 +80,16 @@ static void device_free(struct gf_cuda_device *device)
     free(device);
 }
 
+/* The primary context is released only if it is still the one we retained: the reference would be the program's. */
+static void device_destroy(struct gf_cuda_device *device, bool lost)
+{
+    gf_cuda_ipc_close_all(device);
+    gf_cuda_kernels_unload(device);
+    if (!lost)
+        gf_cuda_api_of(device)->cuDevicePrimaryCtxRelease_v2(device->handle);
+    device_free(device);
+}
+
 static gf_status initialise(struct gf_cuda_driver *driver, struct gf_reason *why)
 {
     CUresult result = driver->api.cuInit(0);
@@ -136,7 +146,7 @@ static gf_status find_or_make(struct gf_cuda_driver *driver, int ordinal, struct
         return status;
     driver->devices[ordinal] = *device;
     if (old && old->references == 0)
-        device_free(old);
+        device_destroy(old, true);
     return GF_OK;
 }
 
@@ -168,7 +178,6 @@ static gf_status device_open(gf_driver *base, int ordinal, gf_device **opened, s
     return status;
 }
 
-/* The primary context is released only if it is still the one we retained: the reference would be the program's. */
 static void device_close(gf_device *base)
 {
     struct gf_cuda_device *device = gf_cuda_device_of(base);
@@ -178,13 +187,8 @@ static void device_close(gf_device *base)
     bool last = --device->references == 0 && (lost || atomic_load(&device->allocations) <= 0);
     if (last && driver->devices[base->ordinal] == device)
         driver->devices[base->ordinal] = NULL;
-    if (last && !lost) {
-        gf_cuda_ipc_close_all(device);
-        gf_cuda_kernels_unload(device);
-        driver->api.cuDevicePrimaryCtxRelease_v2(device->handle);
-    }
     if (last)
-        device_free(device);
+        device_destroy(device, lost);
     pthread_mutex_unlock(&driver->lock);
 }
 
