@@ -66,15 +66,20 @@ static bool overlap(const struct store *a, const struct store *b)
     return x < y + b->bytes && y < x + a->bytes;
 }
 
+static void take_out(struct stores *s, uint32_t i)
+{
+    take_effect(&s->entry[i]);
+    s->count--;
+    memmove(&s->entry[i], &s->entry[i + 1], (s->count - i) * sizeof s->entry[0]);
+}
+
 static void complete_one(struct stores *s)
 {
     uint32_t chosen = (uint32_t)(next_random(&s->random) % s->count);
     for (uint32_t i = 0; i < chosen; i++)
         if (overlap(&s->entry[i], &s->entry[chosen]))
             chosen = i;
-    take_effect(&s->entry[chosen]);
-    s->count--;
-    memmove(&s->entry[chosen], &s->entry[chosen + 1], (s->count - chosen) * sizeof s->entry[0]);
+    take_out(s, chosen);
 }
 
 static void complete_all(struct stores *s)
@@ -159,9 +164,24 @@ bool gf_block_any(struct gf_block *shared, uint32_t thread, bool mine)
     return any;
 }
 
+/* A location takes the stores of its writer in their order: those that the pool still holds come first. */
+static void complete_older(struct gf_block *shared, const struct store *newer)
+{
+    pthread_mutex_lock(&shared->pool_lock);
+    for (uint32_t i = 0; i < shared->pool.count;) {
+        if (overlap(&shared->pool.entry[i], newer))
+            take_out(&shared->pool, i);
+        else
+            i++;
+    }
+    pthread_mutex_unlock(&shared->pool_lock);
+}
+
 static void delay(struct gf_block *shared, uint32_t thread, const struct store *s)
 {
     struct stores *own = &shared->lane[thread].own;
+    if (shared->threads > 1)
+        complete_older(shared, s);
     add(own, s);
     if (next_random(&own->random) % 4 == 0)
         complete_one(own);

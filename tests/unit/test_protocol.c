@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/scalar.h"
+#include "tests/unit/stream.h"
 #include "tests/unit/world.h"
 
 enum { LAUNCHES = 24, MOST_BYTES = 3000, BUFFER = MOST_BYTES + 64 };
@@ -171,6 +172,16 @@ static void stores_are_seen_late(void **state)
     play_worlds(true);
 }
 
+static void a_sender_keeps_to_its_credit(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 8; i++) {
+        struct stream stream = { .threads = i % 2 ? 3 : 1, .weak = i / 2 % 2, .seed = seed + i, .steps = 200,
+                                 .deadline_ns = deadline_ns() };
+        assert_true(stream_is_right(&stream));
+    }
+}
+
 static struct world_call float_sum(bool one_shot, const float *send, float *recv, uint64_t count)
 {
     struct world_call call = { one_shot, 1, { send, recv, count, GF_FLOAT, GF_SUM } };
@@ -242,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stores_are_seen_at_once),
         cmocka_unit_test(stores_are_seen_late),
+        cmocka_unit_test(a_sender_keeps_to_its_credit),
         cmocka_unit_test(a_missing_peer_is_a_timeout),
         cmocka_unit_test(an_abort_ends_the_wait),
         cmocka_unit_test(unequal_counts_are_noticed),
