@@ -7,6 +7,10 @@ set -eu
 top=${top_srcdir:-$(dirname "$0")/../..}
 cc=${CC:-cc}
 cxx=${CXX:-c++}
+if ! command -v "$cxx" >/dev/null; then
+    echo "no C++ compiler: install g++, or set CXX"
+    exit 77
+fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
