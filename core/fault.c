@@ -28,7 +28,7 @@ static int find_step(const char *name, size_t length)
     return -1;
 }
 
-/* Reads one "step:n[@rank]" and returns where it ends, or null if it is none. */
+/* Reads one "step:n[+][@rank]" and returns where it ends, or null if it is none. */
 static const char *parse_item(const char *item, int rank, struct gf_fault *fault)
 {
     const char *colon = strchr(item, ':');
@@ -39,8 +39,9 @@ static const char *parse_item(const char *item, int rank, struct gf_fault *fault
     }
     char *end = NULL;
     unsigned long pass = strtoul(colon + 1, &end, 10);
-    bool here = true;
+    bool here = true, for_good = *end == '+';
 
+    end += for_good;
     if (*end == '@') {
         const char *number = end + 1;
 
@@ -54,6 +55,7 @@ static const char *parse_item(const char *item, int rank, struct gf_fault *fault
     }
     if (here) {
         fault->left[step] = (unsigned)pass;
+        fault->for_good[step] = for_good;
     }
     return end;
 }
@@ -68,7 +70,7 @@ gf_status gf_fault_parse(const char *text, int rank, struct gf_fault *fault, str
         const char *end = parse_item(item, rank, fault);
 
         if (!end) {
-            gf_reason_set(why, "the fault setting \"%s\" is not understood at \"%s\": write step:n or step:n@rank, comma-separated, with "
+            gf_reason_set(why, "the fault setting \"%s\" is not understood at \"%s\": write step:n, step:n+ or step:n@rank, comma-separated, with "
                           "a step of segment, attach, register, device_alloc, ipc_export, ipc_open, host_segment, launch", text, item);
             return GF_ERR_INVALID;
         }
@@ -84,6 +86,7 @@ bool gf_fault_hits(struct gf_fault *fault, enum gf_fault_step step, struct gf_re
     if (!fault || fault->left[step] == 0 || --fault->left[step] > 0) {
         return false;
     }
+    fault->left[step] = fault->for_good[step];
     gf_reason_set(why, "the step %s was made to fail by the fault setting", step_names[step]);
     return true;
 }

@@ -25,10 +25,11 @@ enum gf_fault_step {
 /* Owned by a communicator, used by one thread at a time. All zero: nothing fails. */
 struct gf_fault {
     unsigned left[GF_FAULT_STEP_COUNT];    /* passes until the step fails, counting that one; 0: never */
+    bool for_good[GF_FAULT_STEP_COUNT];    /* all later passes fail too */
 };
 
-/* text: "step:n" or "step:n@rank", comma-separated: the n-th pass (from 1) of that step fails, on all ranks or on one. Null or
- * empty: nothing. GF_ERR_INVALID with a sentence that lists the steps. */
+/* text: "step:n", comma-separated: the n-th pass (from 1) of that step fails; "step:n+": and all after it; "step:n@rank",
+ * "step:n+@rank": on that rank only. Null or empty: nothing. GF_ERR_INVALID with a sentence that lists the steps. */
 gf_status gf_fault_parse(const char *text, int rank, struct gf_fault *fault, struct gf_reason *why);
 
 /* Counts a pass of the step; true if this one is to fail, with *why then set. fault may be null. */

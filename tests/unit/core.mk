@@ -11,7 +11,10 @@ tests_core_libs = libgftest.la libgfcore.la libgpufifo.la $(CMOCKA_LIBS)
 tests_core_programs = \
     tests/unit/test_connector \
     tests/unit/test_core_allreduce \
+    tests/unit/test_core_life \
     tests/unit/test_core_peers \
+    tests/unit/test_core_sweep \
+    tests/unit/test_core_trouble \
     tests/unit/test_plan \
     tests/unit/test_segment
 check_PROGRAMS += $(tests_core_programs)
@@ -21,8 +24,17 @@ tests_unit_test_connector_SOURCES = tests/unit/test_connector.c
 tests_unit_test_connector_LDADD = $(tests_core_libs)
 tests_unit_test_core_allreduce_SOURCES = tests/unit/test_core_allreduce.c
 tests_unit_test_core_allreduce_LDADD = $(tests_core_libs)
+tests_unit_test_core_life_SOURCES = tests/unit/test_core_life.c
+tests_unit_test_core_life_LDADD = $(tests_core_libs)
 tests_unit_test_core_peers_SOURCES = tests/unit/test_core_peers.c
 tests_unit_test_core_peers_LDADD = $(tests_core_libs)
+# Its own objects come before those of the same name in the libraries.
+tests_unit_test_core_sweep_SOURCES = tests/unit/test_core_sweep.c core/one_shot.c kernels/kernels_emulated.c
+tests_unit_test_core_sweep_CPPFLAGS = $(AM_CPPFLAGS) -DGF_LL_FLAG_BITS=8
+tests_unit_test_core_sweep_CFLAGS = $(AM_CFLAGS) $(kernel_cflags)
+tests_unit_test_core_sweep_LDADD = $(tests_core_libs)
+tests_unit_test_core_trouble_SOURCES = tests/unit/test_core_trouble.c
+tests_unit_test_core_trouble_LDADD = $(tests_core_libs)
 tests_unit_test_plan_SOURCES = tests/unit/test_plan.c
 tests_unit_test_plan_LDADD = $(tests_core_libs)
 tests_unit_test_segment_SOURCES = tests/unit/test_segment.c
