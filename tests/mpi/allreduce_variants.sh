@@ -11,7 +11,8 @@ for algorithm in one_shot ring; do
     done
     run 2 +weak +torn +seed=2 algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=16384 sizes
     run 2 +team=4 algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=65536 sizes
-    run 2 +blocks=1 algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=65536 sizes
+    run 2 +blocks=2 algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=65536 sizes
+    run 2 +blocks=1 algorithm=$algorithm tests/mpi/test_allreduce path=host_sequenced limit=4096 sizes
     run 3 +noipc algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=65536 sizes
     run 3 ll_slot_bytes=128 simple_slot_bytes=128 channels=2 algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=16384 sizes
 done

@@ -14,6 +14,8 @@
 # From the environment: what run_mpi.sh needs; MPIRUN_OPTIONS, more options for mpirun.
 
 runs_folder=${srcdir:-.}/tests/mpi
+OMPI_MCA_orte_base_help_aggregate=0      # Open MPI 4.1 loses messages of ranks that fail at once when it aggregates them
+export OMPI_MCA_orte_base_help_aggregate
 passed=0
 failed=0
 output=$(mktemp) || exit 99
@@ -23,7 +25,7 @@ trap 'rm -f "$output"' EXIT
 launch() {
     ranks=$1
     shift
-    words= options=$MPIRUN_OPTIONS
+    words= options=${MPIRUN_OPTIONS:-}
     while :; do
         case $1 in
         +*) words=${words:+$words,}${1#+} ;;

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Case 24: one rank is killed in the middle of a collective. killed.sh looks at how the others end.
+ *
+ * Usage: killed_rank RANK CALLS COUNT     rank RANK kills itself after CALLS allreduces of COUNT floats; the others go on calling
+ */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/mpi/harness.h"
+
+int main(int argc, char **argv)
+{
+    struct harness h;
+    struct buffer send, recv;
+
+    if (argc != 4) {
+        fprintf(stderr, "usage: killed_rank RANK CALLS COUNT\n");
+        return 2;
+    }
+    int victim = atoi(argv[1]), calls = atoi(argv[2]), count = atoi(argv[3]);
+
+    harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
+    buffer_create(&h, &send, GPUFIFO_MEMORY_DEVICE, count * sizeof(float), 0);
+    buffer_create(&h, &recv, GPUFIFO_MEMORY_DEVICE, count * sizeof(float), 0);
+    printf("killed_rank: rank %d is process %d\n", h.rank, (int)getpid());
+    fflush(stdout);
+    for (int call = 0; ; call++) {
+        if (call == calls && h.rank == victim) {
+            kill(getpid(), SIGKILL);
+        }
+        MPI_Allreduce(send.data, recv.data, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    }
+}

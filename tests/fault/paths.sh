@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Each step by which ranks connect is made to fail: the job goes on by the next path and says why; where that is forbidden it ends
+# with an error. Case 22 among them: peers that cannot attach each other's shared memory, as in containers.
+. "${srcdir:-.}/tests/mpi/runs.sh"
+
+test="tests/mpi/test_allreduce limit=4096 sizes"
+
+# The next transport.
+for step in device_alloc ipc_export ipc_open; do
+    run_prints "cannot use p2p, next is shm: the step $step was made to fail" 3 fault=$step:1 $test
+done
+run_prints "cannot use p2p, next is shm: the step ipc_open" 3 fault=ipc_open:1@2 $test
+
+# No transport is left: the host does it, or the saved component.
+run_prints "cannot use shm, next is staging or the host: the step segment" 2 fault=ipc_open:1,segment:2 $test
+run_prints "cannot use p2p" 2 transport=p2p fault=ipc_open:1 $test
+for step in segment attach; do
+    run_prints "staged through host memory, because rank 0: the step $step" 3 verbose=1 fault=$step:1 $test path=staged
+done
+run_prints "staged through host memory, because rank 1: the step attach" 3 verbose=1 fault=attach:1@1 $test path=staged
+
+# The binary has no code for this device.
+run_prints "kernels do not run on this device, the host reduces instead" 2 fault=launch:1 $test
+
+# A kernel that cannot be launched in the middle of a job ends it, on all ranks.
+run_fails "the step launch was made to fail" 3 fault=launch:5@1 $test
+
+# Strict: no slow path unnoticed.
+run_fails "strict: rank . and rank . cannot use p2p" 2 strict=1 fault=ipc_open:1 $test
+run_fails "strict: this call would be staged through host memory" 2 strict=1 fault=attach:1 $test
+
+# What is asked for must exist.
+run_prints "is not understood" 2 verbose=1 fault=nonsense:1 $test
+finish

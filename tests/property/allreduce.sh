@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Random allreduces with random settings: ranks, slot sizes, channels, thresholds, forced paths, kinds of emulated device. A fixed number of
+# rounds. The seed is printed with each run; PROPERTY_SEED begins elsewhere, PROPERTY_RUNS does more.
+. "${srcdir:-.}/tests/mpi/runs.sh"
+
+seed=${PROPERTY_SEED:-1}
+echo "PROPERTY_SEED=$seed"
+
+# pick WORD...: one of them, by the seed
+pick() {
+    seed=$(((seed * 1103515245 + 12345) % 2147483648))      # the C standard's example generator; its high bits are good enough here
+    shift $((seed / 65536 % $#))
+    picked=$1
+}
+
+for round in $(seq "${PROPERTY_RUNS:-16}"); do
+    pick 1 2 2 3 4 5 6 8
+    ranks=$picked
+    pick auto p2p shm
+    transport=$picked
+    pick auto auto one_shot ring host
+    algorithm=$picked
+    pick 128 1024 65536
+    ll=$picked
+    pick 128 4096 131072
+    simple=$picked
+    pick 0 1 2 7
+    channels=$picked
+    pick 0 64 262144
+    one_shot=$picked
+    pick +weak +weak,torn +noipc +solo +team=3 +blocks=16
+    device=$picked
+    run "$ranks" "$device" "+seed=$round" transport="$transport" algorithm="$algorithm" ll_slot_bytes="$ll" simple_slot_bytes="$simple" \
+        channels="$channels" one_shot_bytes="$one_shot" tests/property/allreduce_property --seed "$seed" --rounds 60 --bytes 200000
+done
+finish
