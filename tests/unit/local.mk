@@ -12,3 +12,4 @@ endif
 include tests/unit/cuda.mk
 include tests/unit/emulated.mk
 include tests/unit/core.mk
+include tests/unit/kernels.mk
