@@ -5,10 +5,10 @@
  * Each rank has a segment: a line of counters, two slots for its input and two for a result. Pieces of messages are numbered from 0
  * for the life of the communicator; piece n uses slot n % 2. Counters are written by their rank only and only grow:
  *
- *   arrived = n + 1    the rank's input of piece n is in its slot           → peers may reduce it
- *   reduced = n + 1    the rank has read all inputs of piece n, and its share of the result is on the board
- *                                                                           → inputs may be overwritten, the board may be copied out
- *   taken = n + 1      the rank's copies of the result of piece n are done  → result slots may be overwritten
+ *   arrived = n + 1    the rank's input of piece n is in its slot, so peers may reduce it; and its copies of the result of piece n - 2
+ *                      are done, so that result may be overwritten
+ *   reduced = n + 1    the rank has read all inputs of piece n, so those may be overwritten; and its share of the result is on the
+ *                      board, so that may be copied out
  *
  * The board is the result slots of rank 0: ranks that share the work of a piece write their shares there.
  */
@@ -24,7 +24,7 @@
 #include "device/device.h"
 
 struct gf_host_counters {
-    uint64_t arrived, reduced, taken;
+    uint64_t arrived, reduced;
 };
 
 /* Owned by the executor's state. */

@@ -99,21 +99,13 @@ static gf_status poll_once(const struct call *call, uint32_t *turn, uint64_t *be
     return call->wait->poll(call->wait->ctx, call->why);
 }
 
-enum counter { ARRIVED, REDUCED, TAKEN };
+enum counter { ARRIVED, REDUCED };
 
 static uint64_t *counter_of(const struct host_sequenced *s, int rank, enum counter which)
 {
     struct gf_host_counters *counters = gf_host_slots_counters(&s->memory, rank);
 
-    switch (which) {
-    case ARRIVED:
-        return &counters->arrived;
-    case REDUCED:
-        return &counters->reduced;
-    case TAKEN:
-    default:
-        return &counters->taken;
-    }
+    return which == ARRIVED ? &counters->arrived : &counters->reduced;
 }
 
 /* Until the counters of all ranks are at least `value`. */
@@ -210,16 +202,13 @@ static void reduce_range(const struct call *call, uint64_t piece, size_t begin, 
                    call->type, call->op);
 }
 
-/* This rank's part of the work. The result slots are free once all have taken the piece before the last. */
+/* This rank's part of the work. That all have arrived says too that all are done with the result slots of the piece before the last. */
 static gf_status reduce(const struct call *call, uint64_t piece)
 {
     const struct gf_host_slots *m = &call->s->memory;
     size_t offset, elements = piece_elements(call, piece, &offset);
     gf_status status = await_all(call, ARRIVED, piece + 1);
 
-    if (status == GF_OK && piece >= 2) {
-        status = await_all(call, TAKEN, piece - 1);
-    }
     if (status != GF_OK) {
         return status;
     }
@@ -263,7 +252,6 @@ static gf_status turn(const struct call *call, uint64_t piece)
     if (status != GF_OK) {
         return status;
     }
-    publish(call, TAKEN, piece);
     if (more) {
         publish(call, ARRIVED, piece + 2);
     }
@@ -283,13 +271,7 @@ static gf_status run(const struct call *call)
     for (uint64_t i = 0; i < call->pieces && status == GF_OK; i++) {
         status = turn(call, call->first + i);
     }
-    if (status == GF_OK) {
-        status = await_copies(call);
-    }
-    if (status == GF_OK) {
-        publish(call, TAKEN, call->first + call->pieces);
-    }
-    return status;
+    return status == GF_OK ? await_copies(call) : status;
 }
 
 static gf_status host_allreduce(void *state, const void *send, void *recv, size_t count, enum gf_type type, enum gf_op op,

@@ -121,7 +121,7 @@ static gf_status p2p_connect(struct gf_connector *c, const struct gf_blob *blob,
         return GF_ERR_UNSUPPORTED;
     }
     gf_connector_fill_endpoint(c, c->is_sender ? peer : own, c->is_sender ? own : peer);
-    c->endpoint.memory = c->is_sender ? NULL : p2p->own;
+    c->endpoint.memory = p2p->own;
     return GF_OK;
 }
 

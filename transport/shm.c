@@ -119,7 +119,7 @@ static gf_status shm_connect(struct gf_connector *c, const struct gf_blob *blob,
         return GF_ERR_UNSUPPORTED;
     }
     gf_connector_fill_endpoint(c, c->is_sender ? peer : own, c->is_sender ? own : peer);
-    c->endpoint.memory = c->is_sender ? NULL : shm->own.segment.address;
+    c->endpoint.memory = shm->own.segment.address;
     return GF_OK;
 }
 

@@ -189,6 +189,33 @@ static void test_weak_order(void **state)
     run_random("weak,torn,seed=5", 4711, 40);
 }
 
+/* The host's pieces small enough that each rank reduces all of them for itself, and many. */
+static int small_pieces_body(struct gftest_rank *rank)
+{
+    struct gf_config config = small_slots(&ways[WAYS - 1]);
+    struct gftest_comm c;
+    struct gf_reason why = { "" };
+
+    config.simple_slot_bytes = 128;
+    GFTEST_CHECK(rank, gftest_comm_open(rank, &config, &c, &why) == GF_OK, "%s", why.text);
+    for (uint64_t i = 0; i < 10; i++) {
+        struct gftest_allreduce what = { .count = 20000 - i, .type = GF_DOUBLE, .op = GF_SUM, .in_place = i % 2, .seed = i };
+
+        if (gftest_allreduce(rank, &c, &what) != 0) {
+            return 1;
+        }
+    }
+    gftest_barrier(rank);
+    gftest_comm_close(&c);
+    return 0;
+}
+
+static void test_small_pieces_through_the_host(void **state)
+{
+    (void)state;
+    gftest_expect(4, small_pieces_body, NULL, SECONDS);
+}
+
 /* The automatic choice changes its algorithm with the size, and comes back: epochs, steps and piece numbers go on. */
 static int automatic_body(struct gftest_rank *rank)
 {
@@ -257,6 +284,7 @@ int main(void)
         cmocka_unit_test(test_several_mib),
         cmocka_unit_test(test_types_and_operations),
         cmocka_unit_test(test_weak_order),
+        cmocka_unit_test(test_small_pieces_through_the_host),
         cmocka_unit_test(test_automatic_choice),
         cmocka_unit_test(test_two_communicators),
     };

@@ -47,15 +47,40 @@ static int sweep_body(struct gftest_rank *rank)
     return 0;
 }
 
+/* A full piece, single elements for the rest of the epochs, and again: the lines behind the first still carry the flag of the full piece,
+ * and would be taken for the new one's if nobody cleared them. */
+static int stale_body(struct gftest_rank *rank)
+{
+    struct gf_config config = gftest_config();
+    struct gftest_comm c;
+    struct gf_reason why = { "" };
+
+    config.algorithm = GF_ALGORITHM_ONE_SHOT;
+    config.transport = *(enum gf_force_transport *)rank->argument;
+    config.ll_slot_bytes = 4096;
+    GFTEST_CHECK(rank, gftest_comm_open(rank, &config, &c, &why) == GF_OK, "%s", why.text);
+    for (int cycle = 0; cycle < 3; cycle++) {
+        for (int epoch = 1; epoch <= 255; epoch++) {
+            struct gftest_allreduce what = {
+                .count = epoch == 1 ? 1024 : 1, .type = GF_FLOAT, .op = GF_SUM, .seed = (uint64_t)(cycle * 256 + epoch),
+            };
+
+            GFTEST_CHECK(rank, gftest_allreduce(rank, &c, &what) == 0, "cycle %d, epoch %d", cycle, epoch);
+        }
+    }
+    gftest_barrier(rank);
+    gftest_comm_close(&c);
+    return 0;
+}
+
 static void run_sweeps(const char *emulated)
 {
     setenv("GPUFIFO_EMULATED", emulated, 1);
     for (int ranks = 2; ranks <= 4; ranks++) {
-        enum gf_force_transport transport = GF_TRANSPORT_P2P;
-
-        gftest_expect(ranks, sweep_body, &transport, SECONDS);
-        transport = GF_TRANSPORT_SHM;
-        gftest_expect(ranks, sweep_body, &transport, SECONDS);
+        for (enum gf_force_transport transport = GF_TRANSPORT_P2P; transport <= GF_TRANSPORT_SHM; transport++) {
+            gftest_expect(ranks, sweep_body, &transport, SECONDS);
+            gftest_expect(ranks, stale_body, &transport, SECONDS);
+        }
     }
     unsetenv("GPUFIFO_EMULATED");
 }

@@ -281,6 +281,7 @@ static int trouble_body(struct gftest_rank *rank)
 
     GFTEST_CHECK(rank, gftest_comm_open(rank, &config, &c, &why) == GF_OK, "%s", why.text);
     GFTEST_CHECK(rank, gftest_try_allreduce(&c, 3000, &why) == GF_OK, "%s", why.text);
+    gftest_barrier(rank);
     gf_status expected = t->what == STAYS_AWAY ? GF_ERR_TIMEOUT : GF_ERR_ABORTED;
     const char *reason = t->what == STAYS_AWAY ? "deadline_ms" : t->what == ABORTS ? "rank 1 aborted" : "rank 1 failed";
     int result = 0;
