@@ -2,7 +2,8 @@
 pkginclude_HEADERS += include/gpufifo/device.h
 libgpufifo_la_SOURCES += device/device.h device/drivers.h device/driver.c device/public.c
 
-# The emulated device.
+# The emulated device. Its threads run the library's code until the process ends, so the library must not be unloaded before.
+libgpufifo_la_LDFLAGS += -Wl,-z,nodelete
 libgpufifo_la_SOURCES += \
     device/emulated.c \
     device/emulated.h \

@@ -215,8 +215,15 @@ static void a_handle_to_freed_memory_is_stale(void **state)
     assert_int_equal(ASK(&peer, OPEN, 1, .handle = export(mine)).status, GF_OK);
     *kernel_word(mine, 0) = 88;
     assert_int_equal(ASK(&peer, READ, 1).value, 88);
+    assert_true(ASK(&peer, QUERY, 1).info.buffer_id != ASK(&peer, QUERY, 0).info.buffer_id);
     assert_int_equal(ASK(&peer, CLOSE, 0).status, GF_OK);
     assert_int_equal(ASK(&peer, READ, 1).value, 88);
+
+    /* A little larger, at the same address. */
+    gf_device_free(device, mine);
+    assert_ptr_equal(alloc(SIZE + 100), mine);
+    assert_int_equal(ASK(&peer, OPEN, 2, .handle = export(mine)).status, GF_OK);
+    assert_int_equal(ASK(&peer, QUERY, 2).info.size, SIZE + 100);
     assert_int_equal(child_wait(&peer), 0);
     gf_device_free(device, mine);
 }
