@@ -29,7 +29,7 @@
  * Why nobody waits for ever: take, of the ranks that wait on a board, one with the lowest call number s. Waiting for room needs others to
  * settle an older call c < s: they are past c or will be, since no rank waits at a call below s. Waiting for a verdict needs others to
  * enter s: MPI promises that they will, and none is held below s. A host rank waits for nobody here, and all waits make MPI's progress.
- * tests/model/agree.pml checks both for small cases, with two mutants that fail.
+ * tests/model/agree.pml checks both for small cases, with mutants that fail.
  *
  * When a communicator is freed. An announcement may arrive late, even when a new communicator has the old one's number. The leader closes its
  * board, so that nobody can attach it any more, before MPI can give the number away; such an announcement comes to nothing.
