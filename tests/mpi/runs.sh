@@ -8,6 +8,7 @@
 #       NAME=VALUE   --mca coll_gpufifo_NAME VALUE
 #       PROGRAM      relative to the build folder; must end with 0
 #   run_prints TEXT RANKS ... PROGRAM     the same; must print TEXT, a basic regular expression
+#   run_silent RANKS ... PROGRAM          must print nothing about gpufifo
 #   run_fails TEXT RANKS ... PROGRAM      must print TEXT and end with something else than 0
 #   finish
 #
@@ -62,9 +63,14 @@ good() {
     tail -n 3 "$output" | sed 's/^/  | /'
 }
 
+# 137: killed as the time limit was over, or what mpirun gives where a rank was killed.
+timed_out() {
+    [ $result -eq 124 ] || { [ $result -eq 137 ] && ! grep -q "exited on signal 9" "$output"; }
+}
+
 # judge WANTED-STATUS TEXT: zero or nonzero; TEXT may be empty.
 judge() {
-    if [ $result -eq 124 ] || [ $result -eq 137 ]; then
+    if timed_out; then
         bad "did not end within the time limit"
     elif [ "$1" = zero ] && [ $result -ne 0 ]; then
         bad "ended with $result"
@@ -87,6 +93,15 @@ run_prints() {
     shift
     launch "$@"
     judge zero "$wanted"
+}
+
+run_silent() {
+    launch "$@"
+    if [ $result -eq 0 ] && grep -q -i gpufifo "$output"; then
+        bad "should not mention gpufifo"
+    else
+        judge zero ""
+    fi
 }
 
 run_fails() {
