@@ -4,7 +4,7 @@
 # Runs an MPI program with the component of this build on the emulated device, in a way that works on a small machine, as root,
 # and in a container:
 #   run_mpi.sh RANKS [MPIRUN-OPTION …] PROGRAM [ARGUMENT …]
-# Environment (the makefile sets it): GF_BUILDDIR, GF_OPENMPI, MPIRUN, GF_SANITIZER; GF_TIMEOUT in seconds (120).
+# Environment (the makefile sets it): GF_BUILDDIR, GF_OPENMPI, MPIRUN, GF_SANITIZER, CC; GF_TIMEOUT in seconds (120).
 set -eu
 
 ranks=$1
@@ -23,8 +23,10 @@ case $GF_OPENMPI in
     spread="--map-by :OVERSUBSCRIBE --bind-to none" ;;
 esac
 case $GF_SANITIZER in
-# Open MPI itself never frees some of what it allocates.
-address*) export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS:-}" ;;
+# Open MPI itself never frees some of what it allocates. Programs that are not ours, as Python, need the run-time library first.
+address*)
+    export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS:-}"
+    spread="$spread -x LD_PRELOAD=$(${CC:-cc} -print-file-name=libasan.so)" ;;
 esac
 # shellcheck disable=SC2086
 exec timeout -k 5 "${GF_TIMEOUT:-120}" "$GF_BUILDDIR/gpufifo-env" "$MPIRUN" $spread -n "$ranks" "$@"
