@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which addresses are plain host memory for certain; the rules are in the header.
+ * Where an address lives: first what is host memory for certain, then the driver. The rules are in the header.
  */
 #define _GNU_SOURCE
 #include "mca_coll_gpufifo/host_memory.h"
@@ -12,6 +12,12 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* Nobody has memory in the first page. */
+#define FIRST_PAGE 4096u
+
+/* Marks an entry that is not confirmed; no page number has this bit. */
+#define CANDIDATE ((uintptr_t)1 << (8 * sizeof(uintptr_t) - 1))
 
 /* The stack's mapping grows on demand. Linux keeps at least 128 MiB below its top free of other mappings (MIN_GAP in mm/util.c), so
  * a frame less than half of that below the top is on the main thread's stack, and so is everything above it. */
@@ -71,7 +77,8 @@ void gf_host_memory_open(struct gf_host_memory *memory, bool remembers)
     note_heap_and_stack(memory);
 }
 
-bool gf_host_memory_contains(const struct gf_host_memory *memory, const void *address)
+/* Does it lie in one of the ranges? */
+static bool contains(const struct gf_host_memory *memory, const void *address)
 {
     uintptr_t at = (uintptr_t)address;
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
@@ -85,19 +92,18 @@ bool gf_host_memory_contains(const struct gf_host_memory *memory, const void *ad
     return memory->heap_low != 0 && at >= memory->heap_low && at < (uintptr_t)sbrk(0);
 }
 
+/* A page is entered as a candidate first, which remembers nothing yet, and confirmed if nothing was released meanwhile. forget
+ * counts first and clears then, candidates too: it clears ours, or we see its count. */
 void gf_host_memory_learn(struct gf_host_memory *memory, const void *address, uint64_t generation)
 {
-    uintptr_t page = (uintptr_t)address >> GF_HOST_PAGE_SHIFT;
+    uintptr_t page = (uintptr_t)address >> GF_HOST_PAGE_SHIFT, candidate = page | CANDIDATE;
     _Atomic uintptr_t *slot = &memory->pages[page % GF_HOST_PAGES];
 
     if (!memory->remembers) {
         return;
     }
-    atomic_store(slot, page);
-    /* forget counts first and clears then: either it sees our page, or we see its count. */
-    if (atomic_load(&memory->generation) != generation) {
-        atomic_compare_exchange_strong(slot, &page, 0);
-    }
+    atomic_store(slot, candidate);
+    atomic_compare_exchange_strong(slot, &candidate, atomic_load(&memory->generation) == generation ? page : 0);
 }
 
 void gf_host_memory_forget(struct gf_host_memory *memory, const void *start, size_t bytes)
@@ -109,9 +115,8 @@ void gf_host_memory_forget(struct gf_host_memory *memory, const void *start, siz
     atomic_fetch_add(&memory->generation, 1);
     for (uintptr_t i = 0; i < count; i++) {
         _Atomic uintptr_t *slot = &memory->pages[(first + i) % GF_HOST_PAGES];
-        uintptr_t page = atomic_load(slot);
-        if (page >= first && page <= last) {
-            atomic_compare_exchange_strong(slot, &page, 0);
+        uintptr_t entry = atomic_load(slot);
+        while ((entry & ~CANDIDATE) >= first && (entry & ~CANDIDATE) <= last && !atomic_compare_exchange_weak(slot, &entry, 0)) {
         }
     }
 }
@@ -126,4 +131,68 @@ bool gf_host_memory_readable(const void *address)
 
     errno = saved;
     return readable;
+}
+
+/* The driver's answer, completed: an address that it does not know and that nobody can read was device memory once, for a
+ * driver keeps its address range when memory is freed. */
+static gf_status ask_driver(struct gf_host_memory *memory, gf_driver *driver, const void *address, struct gf_pointer *info)
+{
+    uint64_t generation = gf_host_memory_generation(memory);
+    gf_status status = gf_driver_pointer(driver, address, info);
+
+    if (status != GF_OK || info->kind != GF_MEMORY_HOST) {
+        return status;
+    }
+    if (gf_host_memory_readable(address)) {
+        gf_host_memory_learn(memory, address, generation);
+    } else {
+        info->kind = GF_MEMORY_INVALID;
+    }
+    return GF_OK;
+}
+
+static bool is_certainly_host(struct gf_host_memory *memory, const void *address)
+{
+    uint64_t generation = gf_host_memory_generation(memory);
+
+    if ((uintptr_t)address < FIRST_PAGE || gf_host_memory_remembers(memory, address)) {
+        return true;
+    }
+    if (!contains(memory, address)) {
+        return false;
+    }
+    gf_host_memory_learn(memory, address, generation);
+    return true;
+}
+
+/* If the driver cannot answer, host code must not be let loose on the address: the call will fail with the driver's reason. */
+bool gf_host_memory_locate(struct gf_host_memory *memory, gf_driver *driver, const void *address, struct gf_pointer *info)
+{
+    *info = (struct gf_pointer){.kind = GF_MEMORY_HOST, .ordinal = -1};
+    if (is_certainly_host(memory, address)) {
+        return false;
+    }
+    return ask_driver(memory, driver, address, info) != GF_OK || info->kind == GF_MEMORY_DEVICE || info->kind == GF_MEMORY_INVALID;
+}
+
+gf_status gf_host_memory_query(struct gf_host_memory *memory, gf_driver *driver, const void *address, struct gf_pointer *info,
+                               struct gf_reason *why)
+{
+    gf_status status;
+
+    *info = (struct gf_pointer){.kind = GF_MEMORY_HOST, .ordinal = -1};
+    if ((uintptr_t)address < FIRST_PAGE) {
+        return GF_OK;
+    }
+    status = ask_driver(memory, driver, address, info);
+    if (status != GF_OK) {
+        gf_reason_set(why, "the %s driver cannot say what memory is at %p (%s)", driver->ops->name, address, gf_status_string(status));
+        return status;
+    }
+    if (info->kind == GF_MEMORY_INVALID) {
+        gf_reason_set(why, "the buffer at %p is no memory of this process; it may be device memory that was freed: "
+                      "pass a buffer that is allocated", address);
+        return GF_ERR_INVALID;
+    }
+    return GF_OK;
 }

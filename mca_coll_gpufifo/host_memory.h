@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which addresses of this process are plain host memory for certain, known without asking the device's driver: a query
- * costs about a microsecond on CUDA, and a host-only collective of 8 bytes may not lose even 2 % of its time.
+ * Where an address lives. Which addresses are plain host memory for certain is known without asking the device's driver: a
+ * query costs about a microsecond on CUDA, and a host-only collective of 8 bytes may not lose even 2 % of its time.
  *
  *   - the program's static data, the brk heap, and the main thread's stack above the caller's frame are never device memory;
  *   - pages of 4 KiB of these ranges, and others that the driver did not know when asked and that could be read, are remembered
@@ -20,6 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "device/device.h"
+
 enum {
     GF_HOST_PAGE_SHIFT = 12,     /* no two kinds of memory share 4 KiB */
     GF_HOST_PAGES = 1024         /* a power of two */
@@ -32,7 +34,7 @@ struct gf_host_memory {
     uintptr_t stack_low, stack_high;     /* the top of the main thread's stack; equal: unknown */
     bool remembers;                      /* releases are announced: pages may be remembered */
     _Atomic uint64_t generation;         /* of announcements */
-    _Atomic uintptr_t pages[GF_HOST_PAGES];   /* page numbers, by their low bits; 0: none */
+    _Atomic uintptr_t pages[GF_HOST_PAGES];   /* page numbers, by their low bits; 0: none; or a candidate */
 };
 
 /* Finds the ranges. remembers: gf_host_memory_forget will be called before any memory of this process is released. */
@@ -61,7 +63,13 @@ static inline bool gf_host_memory_remembers(const struct gf_host_memory *memory,
     return atomic_load_explicit(&memory->pages[page % GF_HOST_PAGES], memory_order_acquire) == page && page != 0;
 }
 
-/* Does it lie in one of the ranges? */
-bool gf_host_memory_contains(const struct gf_host_memory *memory, const void *address);
+/* Where an address lives, with one query of the driver at most. Host memory is learnt. For device memory *info is complete, else it has the
+ * kind at least. True exactly if host code must not touch the address: device memory, or what no longer exists. Addresses in
+ * the first page (null, MPI_BOTTOM, MPI_IN_PLACE) count as host memory. */
+bool gf_host_memory_locate(struct gf_host_memory *memory, gf_driver *driver, const void *address, struct gf_pointer *info);
+
+/* The same, but always asks the driver, so that *info is complete. GF_ERR_INVALID with a sentence for an address without memory. */
+gf_status gf_host_memory_query(struct gf_host_memory *memory, gf_driver *driver, const void *address, struct gf_pointer *info,
+                               struct gf_reason *why);
 
 #endif

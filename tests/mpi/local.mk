@@ -90,3 +90,11 @@ tests_mpi_test_stage_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_stage_LDADD = $(mpi_test_libs)
 TESTS += tests/mpi/stage.sh
 dist_check_SCRIPTS += tests/mpi/stage.sh
+
+# The agreement between ranks with host and with device buffers.
+check_PROGRAMS += tests/mpi/test_agree
+tests_mpi_test_agree_SOURCES = tests/mpi/test_agree.c
+tests_mpi_test_agree_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_test_agree_LDADD = $(mpi_test_libs)
+TESTS += tests/mpi/agree.sh
+dist_check_SCRIPTS += tests/mpi/agree.sh

@@ -13,3 +13,4 @@ include tests/unit/cuda.mk
 include tests/unit/emulated.mk
 include tests/unit/core.mk
 include tests/unit/kernels.mk
+include tests/unit/component.mk
