@@ -18,6 +18,16 @@ static struct gf_plan_input plan_input(const gf_comm *comm, size_t count, enum g
     };
 }
 
+/* Is this what the last plan was made for? Programs repeat their calls, and to word a plan takes longer than to decide it. Only what
+ * may change in a communicator's life is compared. */
+static bool is_planned(const gf_comm *comm, const struct gf_plan_input *input)
+{
+    const struct gf_plan_input *last = &comm->planned;
+
+    return input->count == last->count && input->type == last->type && input->op == last->op && input->unavailable == last->unavailable
+        && input->count > 0;
+}
+
 static bool is_valid(size_t count, enum gf_type type, enum gf_op op)
 {
     return gf_type_size(type) > 0 && gf_op_allowed(type, op) && count <= SIZE_MAX / 2 / gf_type_size(type);
@@ -32,6 +42,9 @@ bool gf_comm_can_allreduce(const gf_comm *comm, size_t count, enum gf_type type,
     }
     struct gf_plan_input input = plan_input(comm, count, type, op);
 
+    if (is_planned(comm, &input)) {
+        return comm->plan.algorithm != GF_PLAN_STAGE;
+    }
     gf_plan_allreduce(&comm->config, &input, &plan);
     return plan.algorithm != GF_PLAN_STAGE;
 }
@@ -63,7 +76,10 @@ static gf_status plan_and_connect(gf_comm *comm, size_t count, enum gf_type type
         struct gf_plan_input input = plan_input(comm, count, type, op);
         struct gf_reason because = { "" };
 
-        gf_plan_allreduce(&comm->config, &input, &comm->plan);
+        if (!is_planned(comm, &input)) {
+            gf_plan_allreduce(&comm->config, &input, &comm->plan);
+            comm->planned = input;
+        }
         unsigned bit = 1u << comm->plan.algorithm;
 
         if (comm->connected & bit) {

@@ -37,6 +37,7 @@ struct gf_comm {
     unsigned connected, unavailable;   /* bit a: enum gf_algorithm a has its connections, or cannot have them; the same on all ranks */
 
     struct gf_plan plan;               /* of the last call */
+    struct gf_plan_input planned;      /* what it was made for; count 0: none yet */
     gf_status broken;                  /* not GF_OK: dead since a call failed with this */
     struct gf_reason broken_why;
 };

@@ -48,6 +48,7 @@ gf_status gf_execution_create(struct gf_execution *e, gf_device *device, gf_stre
         e->blocks_done = NULL;
         return status;
     }
+    e->kernel_blocks_done = gf_device_kernel_address(device, e->blocks_done);
     status = gf_device_fill(device, stream, e->blocks_done, 0, GF_LINE);
     if (status == GF_OK) {
         status = gf_device_stream_sync(device, stream);
@@ -76,7 +77,7 @@ static void fill_task(const struct gf_execution *e, struct gf_task *task)
         .rank = (uint32_t)e->watch->peers->rank, .ranks = (uint32_t)e->watch->peers->ranks,
         .abort = (uint32_t *)(void *)(e->kernel_words + ABORT_LINE),
         .deadline_ns = e->deadline_ns,
-        .blocks_done = gf_device_kernel_address(e->device, e->blocks_done),
+        .blocks_done = e->kernel_blocks_done,
         .done = (uint64_t *)(void *)(e->kernel_words + DONE_LINE),
         .error = (uint32_t *)(void *)(e->kernel_words + ERROR_LINE),
         .ticket = e->ticket,

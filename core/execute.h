@@ -21,6 +21,7 @@ struct gf_execution {
     char *words;                   /* pinned: abort, error and done, a line each */
     char *kernel_words;            /* the same for kernels */
     void *blocks_done;             /* device memory */
+    uint32_t *kernel_blocks_done;
     uint64_t deadline_ns;
     uint64_t ticket;               /* of the last launch */
 };

@@ -4,58 +4,13 @@
  */
 #include "core/one_shot.h"
 
-#include <stdlib.h>
-
-/* The kernel's view: addresses of every peer's slots for me, and of mine for every peer. */
-static gf_status write_tables(struct gf_one_shot *o, const struct gf_connect_setup *setup, struct gf_reason *why)
-{
-    int ranks = o->pattern.ranks;
-    size_t bytes = 2 * (size_t)ranks * sizeof(char *);
-    char **table = calloc(2 * (size_t)ranks, sizeof *table);
-
-    if (!table) {
-        gf_reason_set(why, "out of host memory");
-        return GF_ERR_NO_MEMORY;
-    }
-    for (int q = 0; q < ranks; q++) {
-        if (q != o->pattern.rank) {
-            table[q] = o->pattern.send[q].connector.endpoint.ll_slots;
-            table[ranks + q] = o->pattern.recv[q].connector.endpoint.ll_slots;
-        }
-    }
-    gf_status status = gf_device_alloc(setup->device, bytes, &o->tables, why);
-
-    if (status == GF_OK) {
-        status = gf_device_copy(setup->device, setup->stream, o->tables, table, bytes);
-        if (status == GF_OK) {
-            status = gf_device_stream_sync(setup->device, setup->stream);
-        }
-        if (status != GF_OK) {
-            gf_reason_set(why, "the table of connections could not be copied to the device: %s", gf_status_string(status));
-        }
-    } else {
-        o->tables = NULL;
-    }
-    free(table);
-    return status;
-}
-
 gf_status gf_one_shot_connect(struct gf_one_shot *o, const struct gf_connect_setup *setup, struct gf_reason *why)
 {
     /* An LL line carries half its bytes as data. */
     struct gf_connector_shape shape = { .ll_bytes = 2 * setup->config->ll_slot_bytes };
 
-    *o = (struct gf_one_shot){ .device = setup->device, .epochs_left = GF_LL_EPOCH_LAST };
-    gf_status status = gf_pattern_connect(&o->pattern, GF_PATTERN_DIRECT, &shape, setup, why);
-
-    if (status != GF_OK) {
-        return status;
-    }
-    status = gf_bootstrap_agree(setup->bootstrap, write_tables(o, setup, why), why);
-    if (status != GF_OK) {
-        gf_one_shot_destroy(o);
-    }
-    return status;
+    *o = (struct gf_one_shot){ .epochs_left = GF_LL_EPOCH_LAST };
+    return gf_pattern_connect(&o->pattern, GF_PATTERN_DIRECT, &shape, setup, why);
 }
 
 /* Zeroes the lines that peers have written here, before epochs begin again at 1: an old line would pass for a new one. After the first
@@ -85,6 +40,17 @@ static gf_status sweep(struct gf_one_shot *o, struct gf_execution *e, struct gf_
     return gf_bootstrap_agree(bootstrap, status, why);
 }
 
+/* The kernel's view: the slots of every peer for me, and mine for every peer. */
+static void fill_slots(const struct gf_one_shot *o, struct gf_one_shot_work *work)
+{
+    for (int q = 0; q < o->pattern.ranks; q++) {
+        if (q != o->pattern.rank) {
+            work->to[q] = o->pattern.send[q].connector.endpoint.ll_slots;
+            work->from[q] = o->pattern.recv[q].connector.endpoint.ll_slots;
+        }
+    }
+}
+
 static void advance(struct gf_reduction *data, uint64_t elements, size_t element_bytes)
 {
     data->send = (const char *)data->send + elements * element_bytes;
@@ -98,9 +64,10 @@ gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *pla
 {
     size_t element_bytes = gf_type_size((enum gf_type)data->type);
     uint64_t piece = config->ll_slot_bytes / element_bytes;
-    char **tables = gf_device_kernel_address(e->device, o->tables);
     struct gf_reduction rest = *data;
+    struct gf_one_shot_work work = { .slot_bytes = 2 * config->ll_slot_bytes };
 
+    fill_slots(o, &work);
     for (uint32_t left = plan->pieces; left > 0; ) {
         if (o->epochs_left == 0) {
             gf_status status = sweep(o, e, why);
@@ -111,12 +78,11 @@ gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *pla
         }
         uint32_t pieces = left < o->epochs_left ? left : o->epochs_left;
         uint64_t elements = pieces == left ? rest.count : pieces * piece;
-        struct gf_one_shot_work work = {
-            .data = rest, .to = tables, .from = tables + o->pattern.ranks, .slot_bytes = 2 * config->ll_slot_bytes,
-            .epoch = GF_LL_EPOCH_LAST - o->epochs_left + 1, .pieces = pieces,
-        };
 
+        work.data = rest;
         work.data.count = elements;
+        work.epoch = GF_LL_EPOCH_LAST - o->epochs_left + 1;
+        work.pieces = pieces;
         gf_status status = gf_execution_run(e, GF_KERNEL_ALLREDUCE_ONE_SHOT, plan->blocks, plan->threads, &work.task, sizeof work, why);
 
         if (status != GF_OK) {
@@ -131,9 +97,5 @@ gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *pla
 
 void gf_one_shot_destroy(struct gf_one_shot *o)
 {
-    if (o->tables) {
-        gf_device_free(o->device, o->tables);
-        o->tables = NULL;
-    }
     gf_pattern_destroy(&o->pattern);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One-shot allreduce: the host side of GF_KERNEL_ALLREDUCE_ONE_SHOT. Connections to all peers, the tables that the kernel reads, and the
- * epoch that marks the lines.
+ * One-shot allreduce: the host side of GF_KERNEL_ALLREDUCE_ONE_SHOT. Connections to all peers, and the epoch that marks the lines.
  */
 #ifndef GF_CORE_ONE_SHOT_H
 #define GF_CORE_ONE_SHOT_H
@@ -13,8 +12,6 @@
 /* Owned by the communicator. */
 struct gf_one_shot {
     struct gf_pattern pattern;
-    gf_device *device;
-    void *tables;                  /* device memory: to[ranks], then from[ranks] */
     uint32_t epochs_left;          /* until the sweep, the same on all ranks; the next epoch is GF_LL_EPOCH_LAST - epochs_left + 1 */
 };
 

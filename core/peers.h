@@ -16,7 +16,6 @@
 #include "device/device.h"
 
 enum {
-    GF_MAX_RANKS = 64,             /* of one communicator on one node */
     GF_SHARED_SETTINGS = 9
 };
 

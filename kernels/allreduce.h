@@ -99,6 +99,10 @@ GF_INLINE enum gf_kernel_error gf_one_shot_gather(const struct gf_team *team, co
     enum gf_kernel_error error = GF_KERNEL_OK;
     struct gf_wait wait = {0, 0};
     bool arrived = false;
+    GF_UNROLL
+    for (uint32_t k = 0; k < GF_RANKS_AT_ONCE; k++)
+        if (first + k == rank)
+            items[k] = gf_load_ragged(part->own + i * GF_ITEM_BYTES, bytes);
     while (!arrived && error == GF_KERNEL_OK) {
         arrived = true;
         GF_UNROLL
@@ -109,10 +113,6 @@ GF_INLINE enum gf_kernel_error gf_one_shot_gather(const struct gf_team *team, co
         if (!arrived)
             error = gf_wait_more(team, &work->task, &wait);
     }
-    GF_UNROLL
-    for (uint32_t k = 0; k < GF_RANKS_AT_ONCE; k++)
-        if (first + k == rank)
-            items[k] = gf_load_ragged(part->own + i * GF_ITEM_BYTES, bytes);
     return error;
 }
 

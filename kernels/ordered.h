@@ -77,16 +77,19 @@ GF_INLINE bool gf_count_block_done(const struct gf_team *team, uint32_t *blocks_
     return true;
 }
 
-/* To the host: the launch with this ticket has ended, and all its data is visible to host and device. */
+/* To the host: the launch with this ticket has ended, and what it stored is visible to all later work on this device, copies to the
+ * host included. Stores into memory of other devices or the host are not covered: results go to memory of this device only. */
 GF_INLINE void gf_publish_done(const struct gf_team *team, uint64_t *done, uint64_t ticket)
 {
-    gf_store_release64(team, done, ticket);
+    gf_flush_device_writes(team);
+    gf_store_release_to_host64(team, done, ticket);
 }
 
-/* Why a kernel gave up: read by the host after done, or while it waits. */
+/* Why a kernel gave up: read by the host after done, or while it waits. Comes before the barrier that done comes after. */
 GF_INLINE void gf_publish_error(const struct gf_team *team, uint32_t *error, uint32_t code)
 {
     gf_store_relaxed32(team, error, code);
+    gf_flush_host_writes(team);
 }
 
 /* Has somebody asked all kernels of the communicator to leave? Orders nothing: who sees it only leaves. */

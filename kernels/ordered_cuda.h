@@ -44,6 +44,28 @@ GF_INLINE void gf_store_relaxed32(const struct gf_team *team, uint32_t *to, uint
     asm volatile("st.relaxed.sys.global.u32 [%0], %1;" :: "l"(to), "r"(value) : "memory");
 }
 
+/* The stores of this thread, and what it has seen at barriers, reach the device's shared cache: there every later kernel and every copy
+ * engine finds them, wherever they were stored to on this device. At device scope, since at system scope it takes half a
+ * microsecond more, and the host reads device memory only through the device. */
+GF_INLINE void gf_flush_device_writes(const struct gf_team *team)
+{
+    (void)team;
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
+/* The same for stores into host memory. */
+GF_INLINE void gf_flush_host_writes(const struct gf_team *team)
+{
+    (void)team;
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
+/* After gf_flush_device_writes. The host has nothing to read behind this word but what gf_flush_host_writes has covered. */
+GF_INLINE void gf_store_release_to_host64(const struct gf_team *team, uint64_t *to, uint64_t value)
+{
+    gf_store_relaxed64(team, to, value);
+}
+
 /* Among the blocks of one launch, so at the scope of the GPU. */
 GF_INLINE uint32_t gf_add_acquire_release32(const struct gf_team *team, uint32_t *at, uint32_t value)
 {
@@ -83,13 +105,9 @@ GF_INLINE void gf_store_item(const struct gf_team *team, void *to, union gf_item
 }
 
 /* Single pieces of payload, naturally aligned. The barriers around a step keep the compiler from moving them out of it. */
-GF_INLINE uint64_t gf_load_payload64(const void *from) { return *(const uint64_t *)from; }
 GF_INLINE uint32_t gf_load_payload32(const void *from) { return *(const uint32_t *)from; }
-GF_INLINE uint16_t gf_load_payload16(const void *from) { return *(const uint16_t *)from; }
 GF_INLINE uint8_t gf_load_payload8(const void *from) { return *(const uint8_t *)from; }
-GF_INLINE void gf_store_payload64(const struct gf_team *team, void *to, uint64_t v) { (void)team; *(uint64_t *)to = v; }
 GF_INLINE void gf_store_payload32(const struct gf_team *team, void *to, uint32_t v) { (void)team; *(uint32_t *)to = v; }
-GF_INLINE void gf_store_payload16(const struct gf_team *team, void *to, uint16_t v) { (void)team; *(uint16_t *)to = v; }
 GF_INLINE void gf_store_payload8(const struct gf_team *team, void *to, uint8_t v) { (void)team; *(uint8_t *)to = v; }
 
 GF_INLINE uint64_t gf_clock_ns(void)

@@ -27,6 +27,23 @@ GF_INLINE void gf_store_relaxed64(const struct gf_team *team, uint64_t *to, uint
         __atomic_store_n(to, value, __ATOMIC_RELAXED);
 }
 
+/* Host memory is all there is: a release does it. */
+GF_INLINE void gf_flush_device_writes(const struct gf_team *team)
+{
+    if (team->weak)
+        gf_block_complete(team->shared, team->thread);
+}
+
+GF_INLINE void gf_flush_host_writes(const struct gf_team *team)
+{
+    gf_flush_device_writes(team);
+}
+
+GF_INLINE void gf_store_release_to_host64(const struct gf_team *team, uint64_t *to, uint64_t value)
+{
+    gf_store_release64(team, to, value);
+}
+
 /* Not delayed: what is stored so is either covered by a later release or needs no order. */
 GF_INLINE void gf_store_relaxed32(const struct gf_team *team, uint32_t *to, uint32_t value)
 {
@@ -74,13 +91,9 @@ GF_INLINE void gf_store_item(const struct gf_team *team, void *to, union gf_item
     gf_store_payload(team, to, &item, sizeof item);
 }
 
-GF_INLINE uint64_t gf_load_payload64(const void *from) { uint64_t v; memcpy(&v, from, sizeof v); return v; }
 GF_INLINE uint32_t gf_load_payload32(const void *from) { uint32_t v; memcpy(&v, from, sizeof v); return v; }
-GF_INLINE uint16_t gf_load_payload16(const void *from) { uint16_t v; memcpy(&v, from, sizeof v); return v; }
 GF_INLINE uint8_t gf_load_payload8(const void *from) { return *(const uint8_t *)from; }
-GF_INLINE void gf_store_payload64(const struct gf_team *team, void *to, uint64_t v) { gf_store_payload(team, to, &v, sizeof v); }
 GF_INLINE void gf_store_payload32(const struct gf_team *team, void *to, uint32_t v) { gf_store_payload(team, to, &v, sizeof v); }
-GF_INLINE void gf_store_payload16(const struct gf_team *team, void *to, uint16_t v) { gf_store_payload(team, to, &v, sizeof v); }
 GF_INLINE void gf_store_payload8(const struct gf_team *team, void *to, uint8_t v) { gf_store_payload(team, to, &v, sizeof v); }
 
 GF_INLINE uint64_t gf_clock_ns(void)

@@ -19,8 +19,8 @@ enum {
 
 /* One chunk for the whole team. An output may equal an input; apart from that, nothing overlaps. */
 struct gf_move {
-    const char *a, *b;            /* the inputs in rank order; b is null for a copy */
-    const void *const *more;      /* those after b, each from more_at on */
+    const char *a, *b;            /* the first inputs in rank order; b may be null */
+    const void *const *more;      /* the other inputs, each from more_at on */
     uint64_t more_at;
     uint32_t more_count;
     char *out;
@@ -33,32 +33,29 @@ struct gf_range {
     uint64_t begin, end;
 };
 
-/* The widest word by which `bytes` bytes at this address can be accessed. */
-GF_INLINE uint32_t gf_widest_word(const void *address, uint32_t bytes)
+/* Can these bytes be moved by words of four? What is left then are elements of one or two bytes, or buffers that the program
+ * aligned so. Two cases and no more: a short message waits for every instruction that has to be fetched. */
+GF_INLINE bool gf_is_words(const void *address, uint32_t bytes)
 {
-    uintptr_t low = (uintptr_t)address | bytes;
-    return low % 8 == 0 ? 8 : low % 4 == 0 ? 4 : low % 2 == 0 ? 2 : 1;
+    return ((uintptr_t)address | bytes) % sizeof(uint32_t) == 0;
 }
 
-/* The first `bytes` bytes of an item, by the widest accesses that the address allows; what lies behind is 0. */
+/* The first `bytes` bytes of an item; what lies behind is 0. */
 GF_INLINE union gf_item gf_load_ragged(const char *from, uint32_t bytes)
 {
     union gf_item item = {{0}};
     if (bytes == GF_ITEM_BYTES && (uintptr_t)from % GF_VECTOR == 0)
         return gf_load_item(from);
-    uint32_t word = gf_widest_word(from, bytes);
-    GF_UNROLL
-    for (uint32_t i = 0; i < GF_ITEM_BYTES; i++) {
-        if (i >= bytes)
-            continue;
-        if (word == 1)
-            item.u8[i] = gf_load_payload8(from + i);
-        if (word == 2 && i % 2 == 0)
-            item.u16[i / 2] = gf_load_payload16(from + i);
-        if (word == 4 && i % 4 == 0)
-            item.u32[i / 4] = gf_load_payload32(from + i);
-        if (word == 8 && i % 8 == 0)
-            item.u64[i / 8] = gf_load_payload64(from + i);
+    if (gf_is_words(from, bytes)) {
+        GF_UNROLL
+        for (uint32_t i = 0; i < GF_LANES_OF(uint32_t); i++)
+            if (i < bytes / 4)
+                item.u32[i] = gf_load_payload32(from + 4 * i);
+    } else {
+        GF_UNROLL
+        for (uint32_t i = 0; i < GF_ITEM_BYTES; i++)
+            if (i < bytes)
+                item.u8[i] = gf_load_payload8(from + i);
     }
     return item;
 }
@@ -67,21 +64,16 @@ GF_INLINE void gf_store_ragged(const struct gf_team *team, char *to, union gf_it
 {
     if (bytes == GF_ITEM_BYTES && (uintptr_t)to % GF_VECTOR == 0) {
         gf_store_item(team, to, item);
-        return;
-    }
-    uint32_t word = gf_widest_word(to, bytes);
-    GF_UNROLL
-    for (uint32_t i = 0; i < GF_ITEM_BYTES; i++) {
-        if (i >= bytes)
-            continue;
-        if (word == 1)
-            gf_store_payload8(team, to + i, item.u8[i]);
-        if (word == 2 && i % 2 == 0)
-            gf_store_payload16(team, to + i, item.u16[i / 2]);
-        if (word == 4 && i % 4 == 0)
-            gf_store_payload32(team, to + i, item.u32[i / 4]);
-        if (word == 8 && i % 8 == 0)
-            gf_store_payload64(team, to + i, item.u64[i / 8]);
+    } else if (gf_is_words(to, bytes)) {
+        GF_UNROLL
+        for (uint32_t i = 0; i < GF_LANES_OF(uint32_t); i++)
+            if (i < bytes / 4)
+                gf_store_payload32(team, to + 4 * i, item.u32[i]);
+    } else {
+        GF_UNROLL
+        for (uint32_t i = 0; i < GF_ITEM_BYTES; i++)
+            if (i < bytes)
+                gf_store_payload8(team, to + i, item.u8[i]);
     }
 }
 
@@ -127,38 +119,44 @@ GF_INLINE void gf_reduce_round(enum gf_type type, enum gf_op op, uint32_t n, uni
         result[u] = gf_reduce_item(type, op, result[u], next[u]);
 }
 
-/* One round: the loads of a and b are all issued before the first is used. type, op and n are constants after inlining. */
+/* One round: the loads of a and of the next input are all issued before the first is used. type, op and n are constants after inlining. */
 GF_INLINE void gf_move_round(const struct gf_team *team, const struct gf_move *move, uint64_t at, uint64_t stride, uint32_t n,
                              enum gf_type type, enum gf_op op)
 {
     union gf_item result[GF_COPY_IN_FLIGHT], next[GF_COPY_IN_FLIGHT];
     gf_load_round(move->a + at, stride, n, result);
-    if (op != GF_NO_OP) {
+    if (move->b) {
         gf_load_round(move->b + at, stride, n, next);
         gf_reduce_round(type, op, n, result, next);
-        GF_ROLL
-        for (uint32_t k = 0; k < move->more_count; k++) {
-            gf_load_round((const char *)move->more[k] + move->more_at + at, stride, n, next);
-            gf_reduce_round(type, op, n, result, next);
-        }
+    }
+    GF_ROLL
+    for (uint32_t k = 0; k < move->more_count; k++) {
+        gf_load_round((const char *)move->more[k] + move->more_at + at, stride, n, next);
+        gf_reduce_round(type, op, n, result, next);
     }
     gf_store_round(team, move->out + at, stride, n, result);
     if (move->out2)
         gf_store_round(team, move->out2 + at, stride, n, result);
 }
 
+/* Items of many narrow elements take many instructions each: one at a time keeps the code of all types small. */
+GF_INLINE uint32_t gf_in_flight(enum gf_type type, enum gf_op op)
+{
+    return op == GF_NO_OP ? GF_COPY_IN_FLIGHT : gf_element_bytes(type) < 4 ? 1 : GF_IN_FLIGHT;
+}
+
 /* The items of [first, end), which are aligned. NO_OP copies a. */
 GF_INLINE void gf_move_items(const struct gf_team *team, const struct gf_move *move, uint64_t first, uint64_t end,
                              enum gf_type type, enum gf_op op)
 {
-    uint32_t n = op == GF_NO_OP ? GF_COPY_IN_FLIGHT : GF_IN_FLIGHT;
+    uint32_t n = gf_in_flight(type, op);
     uint64_t stride = (uint64_t)team->threads * GF_ITEM_BYTES;
     uint64_t at = first + (uint64_t)team->thread * GF_ITEM_BYTES;
     GF_ROLL
     for (; at + (n - 1) * stride < end; at += n * stride)
         gf_move_round(team, move, at, stride, n, type, op);
     GF_ROLL
-    for (; at < end; at += stride)
+    for (; n > 1 && at < end; at += stride)
         gf_move_round(team, move, at, stride, 1, type, op);
 }
 
@@ -193,7 +191,7 @@ GF_INLINE void gf_move_edges(const struct gf_team *team, const struct gf_move *m
 }
 
 /* out = a, whatever the element. */
-GF_NOINLINE void gf_copy_chunk(const struct gf_team *team, struct gf_move move)
+GF_INLINE void gf_copy_chunk(const struct gf_team *team, struct gf_move move)
 {
     struct gf_range aligned = gf_aligned_range(&move, 1);
     gf_move_items(team, &move, aligned.begin, aligned.end, GF_UINT8, GF_NO_OP);
@@ -212,7 +210,7 @@ GF_INLINE void gf_reduce_by_op(const struct gf_team *team, const struct gf_move 
 
 /* out = a op b op …, for every pair that gf_op_allowed allows but REPLACE and NO_OP; on a GPU not for host-only types.
  * One switch a chunk, and below it loops that know type and operation. */
-GF_NOINLINE void gf_reduce_chunk(const struct gf_team *team, struct gf_move move, enum gf_type any_type, enum gf_op op)
+GF_INLINE void gf_reduce_chunk(const struct gf_team *team, struct gf_move move, enum gf_type any_type, enum gf_op op)
 {
     enum gf_type type = gf_canonical_type(any_type, op);
     struct gf_range aligned = gf_aligned_range(&move, gf_element_bytes(type));
@@ -249,11 +247,12 @@ GF_NOINLINE void gf_reduce_chunk(const struct gf_team *team, struct gf_move move
 /* The same for every operation: REPLACE and NO_OP take the last and the first input as it is. */
 GF_INLINE void gf_move_chunk(const struct gf_team *team, struct gf_move move, enum gf_type type, enum gf_op op)
 {
-    if (move.b && op != GF_REPLACE && op != GF_NO_OP) {
+    bool alone = !move.b && move.more_count == 0;
+    if (!alone && op != GF_REPLACE && op != GF_NO_OP) {
         gf_reduce_chunk(team, move, type, op);
         return;
     }
-    if (move.b && op == GF_REPLACE)
+    if (!alone && op == GF_REPLACE)
         move.a = move.more_count > 0 ? (const char *)move.more[move.more_count - 1] + move.more_at : move.b;
     move.b = NULL;
     move.more_count = 0;

@@ -19,7 +19,8 @@ enum {
     GF_LINE = 128,               /* words that different agents write never share a line of this size */
     GF_FIFO_DEPTH = 8,           /* slots of a FIFO; a power of two */
     GF_LL_LINE = 16,             /* bytes of a LL line: {data, flag, data, flag}, four bytes each */
-    GF_MAX_CHANNELS = 64
+    GF_MAX_CHANNELS = 64,
+    GF_MAX_RANKS = 64            /* of one communicator on one node: their slots' addresses fit into a kernel's parameters */
 };
 
 enum gf_kernel {
@@ -83,8 +84,8 @@ struct gf_reduction {
 struct gf_one_shot_work {
     struct gf_task task;
     struct gf_reduction data;
-    char **to;                   /* [ranks], device memory: where my lines go at peer q: its two slots for me; [rank] unused */
-    char **from;                 /* [ranks], device memory: my own two slots for lines of peer q */
+    char *to[GF_MAX_RANKS];      /* of peer q: where my lines for q go, two slots; parameters are read without a trip to memory */
+    char *from[GF_MAX_RANKS];    /* of peer q: where its lines for me arrive, two slots of my own */
     uint64_t slot_bytes;         /* bytes of one slot, LL lines included: holds slot_bytes / 2 bytes of data */
     uint32_t epoch;              /* of the first piece; the host advances it by the number of pieces; never 0, see GF_LL_EPOCH_LAST */
     uint32_t pieces;

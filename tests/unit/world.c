@@ -148,9 +148,11 @@ static void launch_one_shot(struct world *w, struct rank_memory *m, const struct
 {
     uint64_t bytes = call->data.count * gf_type_size(call->data.type), slot = w->shape.ll_slot_bytes / 2;
     struct gf_one_shot_work work = {
-        .task = *task, .data = call->data, .to = m->to, .from = m->from, .slot_bytes = w->shape.ll_slot_bytes,
+        .task = *task, .data = call->data, .slot_bytes = w->shape.ll_slot_bytes,
         .pieces = (uint32_t)((bytes + slot - 1) / slot),
     };
+    memcpy(work.to, m->to, sizeof m->to);
+    memcpy(work.from, m->from, sizeof m->from);
     if (work.pieces > GF_LL_EPOCH_LAST - m->epoch)
         sweep(w, m);
     work.epoch = m->epoch;
