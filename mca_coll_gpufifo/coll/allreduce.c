@@ -176,7 +176,6 @@ static int stage(const struct call *call, const char *reason)
     }
     gf_log(&mca_coll_gpufifo_component.log, GF_LOG_CALL, "%s: allreduce of %zu elements: staged: %s", module->comm->c_name, call->count,
            reason);
-    gf_pvars_count(&mca_coll_gpufifo_component.pvars, GF_PATH_STAGED, call->count * call->datatype->super.size);
     return stage_silently(call);
 }
 
