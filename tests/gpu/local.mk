@@ -14,3 +14,11 @@ tests_gpu_test_cuda_device_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_gpu_test_cuda_device_LDADD = libgpufifo.la -ldl
 endif
 dist_check_SCRIPTS += tests/gpu/mps.sh
+
+# All kernels on one device, by one process: for compute-sanitizer. It also runs on the emulated device.
+check_PROGRAMS += tests/gpu/test_device_kernels
+tests_gpu_test_device_kernels_SOURCES = tests/gpu/test_device_kernels.c tests/unit/scalar.c tests/unit/scalar.h
+tests_gpu_test_device_kernels_CFLAGS = $(AM_CFLAGS) $(kernel_cflags)
+tests_gpu_test_device_kernels_LDADD = libgpufifo.la -lm
+TESTS += tests/gpu/kernels.sh
+dist_check_SCRIPTS += tests/gpu/kernels.sh
