@@ -39,8 +39,8 @@ gf_status gf_emulated_check_process(struct gf_emulated *self, struct gf_reason *
     if (!atomic_load_explicit(&self->forked, memory_order_relaxed)) {
         return GF_OK;
     }
-    gf_reason_set(why, "this process was forked after the device was opened and cannot use it: run another program (exec), or open "
-                  "the device after the fork");
+    gf_reason_set(why, "this process was forked after the device was opened and cannot use it: run another program (exec), "
+                  "or open the device after the fork");
     return GF_ERR_DEVICE;
 }
 

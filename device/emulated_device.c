@@ -234,8 +234,8 @@ static gf_status device_sync(gf_device *device)
     return status;
 }
 
-static gf_status launch(gf_device *device, gf_stream *stream, enum gf_kernel kernel, int blocks, int threads, const void *arguments,
-                        size_t bytes, struct gf_reason *why)
+static gf_status launch(gf_device *device, gf_stream *stream, enum gf_kernel kernel, int blocks, int threads,
+                        const void *arguments, size_t bytes, struct gf_reason *why)
 {
     struct gf_emulated *self = gf_emulated_of(device);
     gf_status status = gf_emulated_check_process(self, why);

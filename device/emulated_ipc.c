@@ -93,8 +93,8 @@ static int open_source(const struct handle *source, struct gf_reason *why)
         return -1;
     }
     if (fstat(fd, &status) != 0 || status.st_ino != source->inode || status.st_dev != source->device) {
-        gf_reason_set(why, "process %d is not the one that exported this memory: that one ended, or has a PID namespace of its own",
-                      source->pid);
+        gf_reason_set(why, "process %d is not the one that exported this memory: that one ended, or has a PID namespace of "
+                      "its own", source->pid);
         close(fd);
         return -1;
     }
@@ -105,7 +105,8 @@ static gf_status check_record(int fd, const struct handle *source, struct gf_rea
 {
     struct gf_emulated_record record;
 
-    if (!gf_emulated_record_read(fd, source->start, &record) || record.buffer_id != source->buffer_id || record.bytes != source->bytes) {
+    if (!gf_emulated_record_read(fd, source->start, &record) || record.buffer_id != source->buffer_id
+        || record.bytes != source->bytes) {
         gf_reason_set(why, "the handle is stale: process %d has freed this memory since it exported it", source->pid);
         return GF_ERR_INVALID;
     }
@@ -114,7 +115,8 @@ static gf_status check_record(int fd, const struct handle *source, struct gf_rea
 
 static bool same_allocation(const struct handle *a, const struct handle *b)
 {
-    return a->pid == b->pid && a->inode == b->inode && a->device == b->device && a->buffer_id == b->buffer_id && a->start == b->start;
+    return a->pid == b->pid && a->inode == b->inode && a->device == b->device && a->buffer_id == b->buffer_id
+        && a->start == b->start;
 }
 
 static struct gf_import *find_import(struct gf_emulated_memory *memory, const struct handle *source)

@@ -103,8 +103,8 @@ gf_status gf_emulated_launch(gf_stream *stream, gf_emulated_kernel kernel, int b
         return GF_ERR_INVALID;
     }
     if (blocks < 1 || blocks > options->blocks) {
-        gf_reason_set(why, "%d blocks cannot run at once: the emulated device has %d; launch fewer, or set GPUFIFO_EMULATED=blocks=N",
-                      blocks, options->blocks);
+        gf_reason_set(why, "%d blocks cannot run at once: the emulated device has %d; launch fewer, or set "
+                      "GPUFIFO_EMULATED=blocks=N", blocks, options->blocks);
         return GF_ERR_INVALID;
     }
     size_t threads = (size_t)blocks * team;

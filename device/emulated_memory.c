@@ -56,7 +56,9 @@ static gf_status reserve(struct gf_emulated_memory *memory, size_t bytes, struct
     }
     uintptr_t host = memory->base + 2 * memory->distance;
     memory->device = (struct gf_arena){.base = memory->base, .bytes = bytes, .alignment = GF_ARENA_ALIGNMENT};
-    memory->imports = (struct gf_arena){.base = memory->base + bytes, .bytes = IMPORT_SHARE * bytes, .alignment = GF_ARENA_ALIGNMENT};
+    memory->imports = (struct gf_arena){
+        .base = memory->base + bytes, .bytes = IMPORT_SHARE * bytes, .alignment = GF_ARENA_ALIGNMENT,
+    };
     memory->pinned = (struct gf_arena){.base = host, .bytes = bytes, .alignment = GF_ARENA_PAGE};
     memory->managed = (struct gf_arena){.base = host + bytes, .bytes = bytes, .alignment = GF_ARENA_ALIGNMENT};
     return GF_OK;
@@ -149,7 +151,8 @@ static gf_status open_pages(struct gf_emulated_memory *memory, enum gf_memory_ki
     if (kind == GF_MEMORY_DEVICE) {
         return open_device_pages(memory, range);
     }
-    return mprotect((void *)gf_range_pages(range), gf_range_pages_bytes(range), PROT_READ | PROT_WRITE) == 0 ? GF_OK : GF_ERR_SYSTEM;
+    void *pages = (void *)gf_range_pages(range);
+    return mprotect(pages, gf_range_pages_bytes(range), PROT_READ | PROT_WRITE) == 0 ? GF_OK : GF_ERR_SYSTEM;
 }
 
 static gf_status close_pages(struct gf_emulated_memory *memory, enum gf_memory_kind kind, const struct gf_range *range)
@@ -166,8 +169,8 @@ static gf_status no_room(const struct gf_arena *arena, size_t bytes, struct gf_r
 {
     size_t unused, largest;
     gf_arena_free(arena, &unused, &largest);
-    gf_reason_set(why, "the emulated device has no room for %zu bytes: %zu of %zu are free, at most %zu in one piece; free some, or "
-                  "set GPUFIFO_EMULATED=memory=BYTES", bytes, unused, arena->bytes, largest);
+    gf_reason_set(why, "the emulated device has no room for %zu bytes: %zu of %zu are free, at most %zu in one piece; free some, "
+                  "or set GPUFIFO_EMULATED=memory=BYTES", bytes, unused, arena->bytes, largest);
     return GF_ERR_NO_MEMORY;
 }
 
@@ -229,7 +232,8 @@ gf_status gf_emulated_memory_register(struct gf_emulated_memory *memory, void *a
     uintptr_t start = (uintptr_t)address;
 
     if (!address || bytes == 0 || start % GF_ARENA_PAGE != 0 || start + bytes < start) {
-        gf_reason_set(why, "cannot register %zu bytes of host memory at %p: give a page-aligned address and a size above 0", bytes, address);
+        gf_reason_set(why, "cannot register %zu bytes of host memory at %p: give a page-aligned address and a size above 0",
+                      bytes, address);
         return GF_ERR_INVALID;
     }
     if (start + bytes > memory->base && start < memory->base + memory->bytes) {
@@ -237,7 +241,8 @@ gf_status gf_emulated_memory_register(struct gf_emulated_memory *memory, void *a
         return GF_ERR_INVALID;
     }
     if (msync(address, bytes, MS_ASYNC) != 0) {
-        gf_reason_set(why, "cannot register %zu bytes of host memory at %p (%s): map all of it first", bytes, address, strerror(errno));
+        gf_reason_set(why, "cannot register %zu bytes of host memory at %p (%s): map all of it first",
+                      bytes, address, strerror(errno));
         return GF_ERR_INVALID;
     }
     uint64_t id = atomic_fetch_add_explicit(&memory->last_id, 1, memory_order_relaxed) + 1;

@@ -25,7 +25,8 @@ gf_pool *gf_pool_create(struct gf_reason *why);
 /* All jobs have returned. Ends the threads and waits for them. */
 void gf_pool_destroy(gf_pool *pool);
 
-/* From now on `threads` more jobs may be under way at a time; makes the threads that are missing. Nothing is reserved on failure. */
+/* From now on `threads` more jobs may be under way at a time; makes the threads that are missing. Nothing is reserved
+ * on failure. */
 gf_status gf_pool_reserve(gf_pool *pool, size_t threads, struct gf_reason *why);
 
 /* Takes a reservation back. The threads stay for the next one. */

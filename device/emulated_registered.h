@@ -34,7 +34,8 @@ struct gf_registered_range {
     uint64_t id;
 };
 
-/* GF_ERR_INVALID if it overlaps a range that is there, GF_ERR_NO_MEMORY if all entries are taken. id: not 0, never used before. */
+/* GF_ERR_INVALID if it overlaps a range that is there, GF_ERR_NO_MEMORY if all entries are taken. id: not 0, never
+ * used before. */
 gf_status gf_registered_add(struct gf_registered *registered, uintptr_t start, size_t bytes, uint64_t id, struct gf_reason *why);
 
 /* GF_ERR_INVALID if no range starts here. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Option "solo": as on a GPU without MPS, kernels of different processes never run at the same time. A GPU would slice the time and
- * let kernels that wait for one another crawl; here they never get on, so that relying on it shows.
+ * Option "solo": as on a GPU without MPS, kernels of different processes never run at the same time. A GPU would slice the
+ * time and let kernels that wait for one another crawl; here they never get on, so that relying on it shows.
  */
 #ifndef GF_DEVICE_EMULATED_SOLO_H
 #define GF_DEVICE_EMULATED_SOLO_H

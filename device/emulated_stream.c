@@ -42,7 +42,8 @@ static void run_stream(void *argument)
     pthread_mutex_unlock(&queues->lock);
 }
 
-gf_status gf_emulated_queues_init(struct gf_emulated_queues *queues, const struct gf_emulated_options *options, struct gf_reason *why)
+gf_status gf_emulated_queues_init(struct gf_emulated_queues *queues, const struct gf_emulated_options *options,
+                                  struct gf_reason *why)
 {
     *queues = (struct gf_emulated_queues){.pool = gf_pool_create(why), .options = *options};
     if (!queues->pool) {

@@ -52,7 +52,8 @@ struct gf_stream {
     struct gf_block **blocks;      /* the caller's: [options.blocks], made by the first launch that needs them */
 };
 
-gf_status gf_emulated_queues_init(struct gf_emulated_queues *queues, const struct gf_emulated_options *options, struct gf_reason *why);
+gf_status gf_emulated_queues_init(struct gf_emulated_queues *queues, const struct gf_emulated_options *options,
+                                  struct gf_reason *why);
 
 /* No stream is left. */
 void gf_emulated_queues_clear(struct gf_emulated_queues *queues);

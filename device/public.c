@@ -86,7 +86,7 @@ int gpufifo_device_open(const char *name, int ordinal, gpufifo_device **opened)
     struct gf_reason why = {""};
 
     if (!opened) {
-        return result(GF_ERR_INVALID, __func__, &(struct gf_reason){"there is no place for the device: give the address of a pointer"});
+        return result(GF_ERR_INVALID, __func__, &(struct gf_reason){"there is no place for the device: give its address"});
     }
     *opened = NULL;
     gpufifo_device *device = calloc(1, sizeof *device);
@@ -136,7 +136,8 @@ int gpufifo_alloc(gpufifo_device *device, enum gpufifo_memory kind, size_t bytes
     gf_status status = GF_OK;
 
     if (!device || !pointer) {
-        return device ? result(GF_ERR_INVALID, __func__, &(struct gf_reason){"there is no place for the pointer"}) : no_device(__func__);
+        gf_reason_set(&why, "there is no place for the pointer: give its address");
+        return device ? result(GF_ERR_INVALID, __func__, &why) : no_device(__func__);
     }
     *pointer = NULL;
     if (bytes == 0) {

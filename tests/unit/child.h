@@ -22,7 +22,8 @@
         }                                                                                   \
     } while (0)
 
-/* Runs function in a forked child, which ends with 0 when it returns; gives what waitpid says. Faults kill, also under a sanitizer. */
+/* Runs function in a forked child, which ends with 0 when it returns; gives what waitpid says. Faults kill, also
+ * under a sanitizer. */
 static inline int child_fork(void (*function)(void *argument), void *argument)
 {
     int status = -1;

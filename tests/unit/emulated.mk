@@ -7,8 +7,10 @@ dist_check_SCRIPTS += tests/unit/test_device_header.sh
 if HAVE_CMOCKA
 tests_emulated_programs = \
     tests/unit/test_device \
+    tests/unit/test_device_public \
     tests/unit/test_emulated_arena \
     tests/unit/test_emulated_ipc \
+    tests/unit/test_emulated_launch \
     tests/unit/test_emulated_memory \
     tests/unit/test_emulated_options \
     tests/unit/test_emulated_process \
@@ -18,16 +20,20 @@ TESTS += $(tests_emulated_programs)
 
 tests_unit_test_device_SOURCES = tests/unit/test_device.c
 tests_unit_test_device_LDADD = libgpufifo.la $(CMOCKA_LIBS)
+tests_unit_test_device_public_SOURCES = tests/unit/test_device_public.c
+tests_unit_test_device_public_LDADD = libgpufifo.la $(CMOCKA_LIBS)
 tests_unit_test_emulated_arena_SOURCES = tests/unit/test_emulated_arena.c
 tests_unit_test_emulated_arena_LDADD = libgpufifo.la $(CMOCKA_LIBS)
 tests_unit_test_emulated_ipc_SOURCES = tests/unit/test_emulated_ipc.c tests/unit/child.h
 tests_unit_test_emulated_ipc_LDADD = libgpufifo.la $(CMOCKA_LIBS)
+tests_unit_test_emulated_launch_SOURCES = tests/unit/test_emulated_launch.c tests/unit/child.h
+tests_unit_test_emulated_launch_LDADD = libgpufifo.la $(CMOCKA_LIBS)
 tests_unit_test_emulated_memory_SOURCES = tests/unit/test_emulated_memory.c tests/unit/child.h
 tests_unit_test_emulated_memory_LDADD = libgpufifo.la $(CMOCKA_LIBS)
 tests_unit_test_emulated_options_SOURCES = tests/unit/test_emulated_options.c
 tests_unit_test_emulated_options_LDADD = libgpufifo.la $(CMOCKA_LIBS)
 tests_unit_test_emulated_process_SOURCES = tests/unit/test_emulated_process.c tests/unit/child.h
 tests_unit_test_emulated_process_LDADD = libgpufifo.la $(CMOCKA_LIBS)
-tests_unit_test_emulated_stream_SOURCES = tests/unit/test_emulated_stream.c tests/unit/child.h
+tests_unit_test_emulated_stream_SOURCES = tests/unit/test_emulated_stream.c
 tests_unit_test_emulated_stream_LDADD = libgpufifo.la $(CMOCKA_LIBS)
 endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The emulated device's memory: out of reach for the CPU, in reach for kernels, gone when it is freed, and known by pointer queries.
+ * The emulated device's memory: out of reach for the CPU, in reach for kernels, gone when it is freed, and known by
+ * pointer queries.
  */
 #include "config.h"
 
@@ -231,14 +232,16 @@ static void queries_tell_what_an_address_is(void **state)
     assert_int_equal(info.kind, GF_MEMORY_MANAGED);
     assert_false(info.ipc);
 
-    const void *host[] = {&on_stack, heap, NULL, (void *)1, (void *)UINTPTR_MAX, (char *)memory->base - 1, (char *)memory->base + memory->bytes};
+    const void *host[] = {&on_stack, heap, NULL, (void *)1, (void *)UINTPTR_MAX, (char *)memory->base - 1,
+                          (char *)memory->base + memory->bytes};
     for (size_t i = 0; i < sizeof host / sizeof host[0]; i++) {
         info = query(memory, host[i]);
         assert_int_equal(info.kind, GF_MEMORY_HOST);
         assert_int_equal(info.ordinal, -1);
         assert_null(info.base);
     }
-    const void *invalid[] = {device + 1000, device - 1, device + MEMORY / 2, device + memory->distance, pinned + 1000, managed - 1};
+    const void *invalid[] = {device + 1000, device - 1, device + MEMORY / 2, device + memory->distance, pinned + 1000,
+                             managed - 1};
     for (size_t i = 0; i < sizeof invalid / sizeof invalid[0]; i++) {
         assert_int_equal(query(memory, invalid[i]).kind, GF_MEMORY_INVALID);
     }

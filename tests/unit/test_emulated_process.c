@@ -216,7 +216,8 @@ static bool round_of_one(gf_stream *stream, char *registered, int round, int byt
               && gf_device_pinned_alloc(device, BYTES, (void **)&b, NULL) == GF_OK
               && gf_device_host_register(device, registered, 4096, NULL) == GF_OK;
 
-    right = right && gf_device_fill(device, stream, a, byte, BYTES) == GF_OK && gf_device_copy(device, stream, b, a, BYTES) == GF_OK;
+    right = right && gf_device_fill(device, stream, a, byte, BYTES) == GF_OK
+         && gf_device_copy(device, stream, b, a, BYTES) == GF_OK;
     right = right && gf_driver_pointer(device->driver, a + round % BYTES, &info) == GF_OK && info.base == a
          && info.kind == GF_MEMORY_DEVICE;
     right = right && gf_driver_pointer(device->driver, registered + 4095, &info) == GF_OK && info.base == registered
