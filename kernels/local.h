@@ -13,10 +13,10 @@ GF_INLINE void gf_reduce_local(const struct gf_team *team, const struct gf_local
     struct gf_range range = gf_block_range(team, work->count * gf_element_bytes((enum gf_type)work->type));
     struct gf_move move;
     move.a = (const char *)work->inputs[0] + range.begin;
-    move.b = work->input_count > 1 ? (const char *)work->inputs[1] + range.begin : NULL;
-    move.more = work->inputs + 2;
+    move.b = NULL;
+    move.more = work->inputs + 1;
     move.more_at = range.begin;
-    move.more_count = work->input_count > 2 ? work->input_count - 2 : 0;
+    move.more_count = work->input_count - 1;
     move.out = (char *)work->recv + range.begin;
     move.out2 = NULL;
     move.bytes = range.end - range.begin;
