@@ -34,29 +34,36 @@ struct gf_one_shot_part {
 };
 
 /* How many blocks share a slot: as many as divide it evenly, so that the share of every block fits its region. */
-GF_INLINE uint32_t gf_one_shot_blocks(uint32_t blocks, uint64_t slot_items)
+GF_INLINE uint32_t gf_one_shot_blocks(uint32_t blocks, uint32_t slot_items)
 {
     while (slot_items % blocks != 0)
         blocks--;
     return blocks;
 }
 
+/* Fits 32 bits: a slot has less than 4 GiB. Divisions of 64 bits are long on a GPU. */
+GF_INLINE uint32_t gf_one_shot_slot_items(const struct gf_one_shot_work *work)
+{
+    return (uint32_t)(work->slot_bytes / GF_ITEM_LL_BYTES);
+}
+
 GF_INLINE struct gf_one_shot_part gf_one_shot_cut(const struct gf_team *team, const struct gf_one_shot_work *work, uint32_t piece,
                                                   uint32_t blocks, uint64_t bytes_in_all)
 {
-    uint64_t slot_items = work->slot_bytes / GF_ITEM_LL_BYTES;
-    uint64_t begin = piece * slot_items * GF_ITEM_BYTES;
-    uint64_t end = begin + slot_items * GF_ITEM_BYTES < bytes_in_all ? begin + slot_items * GF_ITEM_BYTES : bytes_in_all;
-    uint64_t items = (end - begin + GF_ITEM_BYTES - 1) / GF_ITEM_BYTES;
-    uint64_t share = (items + blocks - 1) / blocks * GF_ITEM_BYTES;
+    uint32_t slot_items = gf_one_shot_slot_items(work);
+    uint64_t begin = (uint64_t)piece * slot_items * GF_ITEM_BYTES;
+    uint64_t end = begin + (uint64_t)slot_items * GF_ITEM_BYTES;
+    end = end < bytes_in_all ? end : bytes_in_all;
+    uint32_t items = (uint32_t)((end - begin + GF_ITEM_BYTES - 1) / GF_ITEM_BYTES);
+    uint32_t share = (items + blocks - 1) / blocks * GF_ITEM_BYTES;
     uint32_t epoch = work->epoch + piece, parity = GF_MUTANT == GF_MUTANT_ONE_SLOT ? 0 : epoch & 1;
 
     struct gf_one_shot_part part;
-    begin = begin + team->block * share < end ? begin + team->block * share : end;
+    begin = begin + (uint64_t)team->block * share < end ? begin + (uint64_t)team->block * share : end;
     part.own = (const char *)work->data.send + begin;
     part.out = (char *)work->data.recv + begin;
     part.bytes = end - begin < share ? end - begin : share;
-    part.region = parity * work->slot_bytes + team->block * (slot_items / blocks) * GF_ITEM_LL_BYTES;
+    part.region = parity * work->slot_bytes + (uint64_t)team->block * (slot_items / blocks) * GF_ITEM_LL_BYTES;
     part.flag = gf_ll_flag(epoch);
     return part;
 }
@@ -143,7 +150,7 @@ GF_INLINE enum gf_kernel_error gf_one_shot_reduce(const struct gf_team *team, co
 
 GF_INLINE void gf_allreduce_one_shot(const struct gf_team *team, const struct gf_one_shot_work *work)
 {
-    uint32_t blocks = gf_one_shot_blocks(team->blocks, work->slot_bytes / GF_ITEM_LL_BYTES);
+    uint32_t blocks = gf_one_shot_blocks(team->blocks, gf_one_shot_slot_items(work));
     uint64_t bytes = work->data.count * gf_element_bytes((enum gf_type)work->data.type);
     bool failed = team->block >= blocks;
     for (uint32_t piece = 0; piece < work->pieces && !failed; piece++) {

@@ -127,6 +127,9 @@ static bool has_failed(const struct gf_agree *agree)
     return atomic_load_explicit(&agree->board->failed, memory_order_acquire) != 0;
 }
 
+/* The others usually come within a fraction of a microsecond, less than a turn of MPI's progress takes. */
+enum { LOOKS_PER_PROGRESS = 32 };
+
 /* Publishes the call and looks at the board until the verdict is there. */
 static enum gf_agree_verdict look(mca_coll_gpufifo_module_t *module, struct gf_agree *agree)
 {
@@ -140,8 +143,10 @@ static enum gf_agree_verdict look(mca_coll_gpufifo_module_t *module, struct gf_a
         return GF_AGREE_STAGE;
     }
     gf_agree_line_device(agree->mine, agree->device_calls++, call);
-    while ((verdict = gf_agree_board_verdict(agree->board, agree->ranks, call)) == GF_AGREE_UNKNOWN) {
-        opal_progress();
+    for (int turn = 1; (verdict = gf_agree_board_verdict(agree->board, agree->ranks, call)) == GF_AGREE_UNKNOWN; turn++) {
+        if (turn % LOOKS_PER_PROGRESS == 0) {
+            opal_progress();
+        }
     }
     gf_agree_line_settle(agree->mine, call);
     /* Not earlier: show_board, if another thread is still in it, takes what is counted for settled. */
