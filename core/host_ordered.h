@@ -39,4 +39,11 @@ static inline bool gf_host_claim(uint32_t *word, uint32_t claimed)
     return __atomic_compare_exchange_n(word, &free_value, claimed, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
+/* For two sides that each store a word of their own and then look at the other's: with this in between on both sides, at least
+ * one of them sees the other's store. */
+static inline void gf_host_store_before_look(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
 #endif

@@ -43,7 +43,7 @@ static void show_board(mca_coll_gpufifo_module_t *module, struct gf_agree *agree
     agree->mine = &agree->board->lines[agree->rank];
     gf_agree_line_history(agree->mine, __atomic_load_n(&module->calls, __ATOMIC_RELAXED));
     __atomic_store_n(&module->agree, agree, __ATOMIC_RELEASE);
-    atomic_thread_fence(memory_order_seq_cst);
+    gf_host_store_before_look();
     gf_agree_line_history(agree->mine, __atomic_load_n(&module->calls, __ATOMIC_RELAXED));
 }
 

@@ -42,6 +42,7 @@
 #include "mca_coll_gpufifo/agree_board.h"
 #include "mca_coll_gpufifo/module.h"
 
+#include "core/host_ordered.h"
 #include "core/segment.h"
 
 /* Owned by the module; made when the communicator is armed, fixed afterwards except device_calls. */
@@ -62,7 +63,7 @@ static inline void gf_agree_enter_host(mca_coll_gpufifo_module_t *module)
     __atomic_store_n(&module->calls, call, __ATOMIC_RELAXED);
     if (gf_mpi_threads()) {
         /* Another thread may be attaching the board: either it sees our count, or we see its board (gf_agree_attached). */
-        atomic_thread_fence(memory_order_seq_cst);
+        gf_host_store_before_look();
     }
     struct gf_agree *agree = __atomic_load_n(&module->agree, __ATOMIC_ACQUIRE);
     if (__builtin_expect(agree != NULL, 0)) {
