@@ -45,8 +45,12 @@ static int mappings(void)
 /* One communicator with all that it can have: both kinds of connections, and the host's memory. */
 static int one_life(struct gftest_rank *rank, enum gf_force_transport transport)
 {
-    static const enum gf_force_algorithm algorithms[] = { GF_ALGORITHM_ONE_SHOT, GF_ALGORITHM_RING, GF_ALGORITHM_HOST };
-
+    static const struct {
+        enum gf_force_algorithm asked;
+        enum gf_algorithm expected;
+    } algorithms[] = {
+        { GF_ALGORITHM_ONE_SHOT, GF_PLAN_ONE_SHOT }, { GF_ALGORITHM_RING, GF_PLAN_RING }, { GF_ALGORITHM_HOST, GF_PLAN_HOST },
+    };
     struct gf_config config = gftest_config();
     struct gftest_comm c;
     struct gf_reason why = { "" };
@@ -55,11 +59,13 @@ static int one_life(struct gftest_rank *rank, enum gf_force_transport transport)
     config.ll_slot_bytes = config.simple_slot_bytes = 8192;
     GFTEST_CHECK(rank, gftest_comm_open(rank, &config, &c, &why) == GF_OK, "%s", why.text);
     for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; i++) {
-        struct gftest_allreduce what = { .count = 5000, .type = GF_INT16, .op = GF_SUM, .seed = i };
+        /* Another count each time, or the last plan would be taken again. */
+        struct gftest_allreduce what = { .count = 5000 + i, .type = GF_INT16, .op = GF_SUM, .seed = i };
 
         /* The setting is the same on all ranks, so it may change between calls. */
-        c.comm->config.algorithm = algorithms[i];
+        c.comm->config.algorithm = algorithms[i].asked;
         GFTEST_CHECK(rank, gftest_allreduce(rank, &c, &what) == 0);
+        GFTEST_CHECK(rank, gf_comm_last_plan(c.comm)->algorithm == algorithms[i].expected);
     }
     gftest_comm_close(&c);
     return 0;

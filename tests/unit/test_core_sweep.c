@@ -47,8 +47,8 @@ static int sweep_body(struct gftest_rank *rank)
     return 0;
 }
 
-/* A full piece, single elements for the rest of the epochs, and again: the lines behind the first still carry the flag of the full piece,
- * and would be taken for the new one's if nobody cleared them. */
+/* A full piece by two blocks, single elements by one for the rest of the epochs, and again: the lines of the second block still carry
+ * the flag of the full piece, and would be taken for the new one's if nobody cleared them. */
 static int stale_body(struct gftest_rank *rank)
 {
     struct gf_config config = gftest_config();
@@ -57,15 +57,16 @@ static int stale_body(struct gftest_rank *rank)
 
     config.algorithm = GF_ALGORITHM_ONE_SHOT;
     config.transport = *(enum gf_force_transport *)rank->argument;
-    config.ll_slot_bytes = 4096;
+    config.ll_slot_bytes = 8192;
     GFTEST_CHECK(rank, gftest_comm_open(rank, &config, &c, &why) == GF_OK, "%s", why.text);
     for (int cycle = 0; cycle < 3; cycle++) {
         for (int epoch = 1; epoch <= 255; epoch++) {
             struct gftest_allreduce what = {
-                .count = epoch == 1 ? 1024 : 1, .type = GF_FLOAT, .op = GF_SUM, .seed = (uint64_t)(cycle * 256 + epoch),
+                .count = epoch == 1 ? 2048 : 1, .type = GF_FLOAT, .op = GF_SUM, .seed = (uint64_t)(cycle * 256 + epoch),
             };
 
             GFTEST_CHECK(rank, gftest_allreduce(rank, &c, &what) == 0, "cycle %d, epoch %d", cycle, epoch);
+            GFTEST_CHECK(rank, gf_comm_last_plan(c.comm)->blocks == (epoch == 1 ? 2 : 1));
         }
     }
     gftest_barrier(rank);
