@@ -22,3 +22,9 @@ tests_gpu_test_device_kernels_CFLAGS = $(AM_CFLAGS) $(kernel_cflags)
 tests_gpu_test_device_kernels_LDADD = libgpufifo.la -lm
 TESTS += tests/gpu/kernels.sh
 dist_check_SCRIPTS += tests/gpu/kernels.sh
+
+check_PROGRAMS += tests/gpu/case_17_context
+tests_gpu_case_17_context_SOURCES = tests/gpu/case_17_context.c
+tests_gpu_case_17_context_CPPFLAGS = $(mpi_test_cppflags)
+tests_gpu_case_17_context_LDADD = $(mpi_test_libs)
+dist_check_SCRIPTS += tests/gpu/run.sh

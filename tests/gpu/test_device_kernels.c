@@ -15,6 +15,9 @@
 
 enum { RANKS = 3, CHANNELS = 2, LL_SLOT = 4096, FIFO_SLOT = 1024, MOST_BYTES = 1 << 22 };
 
+/* Where kernels cannot run at once (a tool that runs one after the other), they give up instead of waiting for ever. */
+#define DEADLINE_NS 20000000000u
+
 /* One rank's memory on the device; user addresses. Its FIFOs are those into which it receives. */
 struct rank {
     gf_stream *stream;
@@ -122,7 +125,7 @@ static struct gf_task make_task(struct test *t, int r)
     struct rank *m = &t->rank[r];
 
     return (struct gf_task){
-        .rank = (uint32_t)r, .ranks = RANKS, .abort = kernel_address(t, t->abort), .deadline_ns = 0,
+        .rank = (uint32_t)r, .ranks = RANKS, .abort = kernel_address(t, t->abort), .deadline_ns = DEADLINE_NS,
         .blocks_done = kernel_address(t, m->blocks_done), .done = kernel_address(t, m->done),
         .error = (uint32_t *)kernel_address(t, m->done) + 2, .ticket = t->ticket,
     };
@@ -149,8 +152,8 @@ static void run_one_shot(struct test *t, enum gf_type type, enum gf_op op)
         struct gf_one_shot_work work = { .task = make_task(t, r), .data = make_reduction(t, r, type, op), .slot_bytes = LL_SLOT,
                                          .epoch = t->epoch, .pieces = pieces };
         for (int q = 0; q < RANKS; q++) {
-            work.to[q] = (char *)kernel_address(t, t->rank[q].ll) + r * 2 * LL_SLOT;
-            work.from[q] = (char *)kernel_address(t, t->rank[r].ll) + q * 2 * LL_SLOT;
+            work.peers[q].to = (char *)kernel_address(t, t->rank[q].ll) + r * 2 * LL_SLOT;
+            work.peers[q].from = (char *)kernel_address(t, t->rank[r].ll) + q * 2 * LL_SLOT;
         }
         launch(t, r, GF_KERNEL_ALLREDUCE_ONE_SHOT, 2, &work, sizeof work);
     }

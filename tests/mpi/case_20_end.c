@@ -5,12 +5,26 @@
  * Usage: case_20_end close   memory freed and device closed before MPI_Finalize
  *        case_20_end leak    nothing freed, nothing closed
  *        case_20_end comm    a duplicated communicator that was used is never freed
+ *        case_20_end reset   cudaDeviceReset, by the driver's function: needs a GPU
  */
+#include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "gpufifo/device.h"
+
+/* What cudaDeviceReset does. */
+static int reset_device(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    int (*reset)(int device) = NULL;
+
+    if (library) {
+        *(void **)&reset = dlsym(library, "cuDevicePrimaryCtxReset_v2");
+    }
+    return reset ? reset(0) : -1;
+}
 
 int main(int argc, char **argv)
 {
@@ -37,6 +51,10 @@ int main(int argc, char **argv)
     if (strcmp(how, "close") == 0) {
         gpufifo_free(device, data);
         gpufifo_device_close(device);
+    }
+    if (strcmp(how, "reset") == 0 && reset_device() != 0) {
+        fprintf(stderr, "case_20_end: the device cannot be reset: this needs a GPU\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
     }
     MPI_Finalize();
     return number == ranks * (ranks - 1) / 2 ? 0 : 1;

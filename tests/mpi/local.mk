@@ -3,7 +3,7 @@
 # Programs that run under mpirun, and the scripts that run them with every path forced. docs/testing.md says which case is where.
 
 mpi_test_cppflags = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
-mpi_test_libs = tests/mpi/libmpitest.la libgpufifo.la $(MPI_LIBS) -lm
+mpi_test_libs = tests/mpi/libmpitest.la libgpufifo.la $(MPI_LIBS) -lm -ldl
 
 check_LTLIBRARIES += tests/mpi/libmpitest.la
 tests_mpi_libmpitest_la_SOURCES = tests/mpi/harness.c tests/mpi/harness.h tests/mpi/values.c tests/mpi/values.h \

@@ -1,0 +1,231 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Everything that needs a GPU, on a machine with one: builds, checks results under a private MPS daemon and without one, looks with
+# compute-sanitizer, and measures. Ends with a summary.
+#
+#   run.sh [--build FOLDER] [--out FOLDER] SECTION...
+#
+#   build       configure and make for this GPU, tests too (needs ./configure: run autogen.sh before, here or elsewhere)
+#   device      the CUDA adaptor: memory, IPC, contexts
+#   kernels     all kernels against the scalar reference, in one process
+#   sanitizer   the same under compute-sanitizer memcheck and racecheck
+#   mps         MPI_Allreduce of 4 B to 256 MiB with 2, 4 and 8 ranks on every transport by every algorithm; types; mixed buffers
+#   cases       the reported cases that can be shown on a GPU, and the examples (under MPS)
+#   nomps       the same questions without MPS, fewer sizes
+#   bench       allreduce by size beside the staged path, 2, 4 and 8 ranks, with and without MPS; JSON into the out folder
+#   overhead    what host-only programs pay
+#   all         all of them
+#
+# Default folders: build-gpu below the sources, and results below that. A section takes from seconds to some minutes.
+set -u
+
+source=$(cd "$(dirname "$0")/../.." && pwd)
+build=$source/build-gpu
+out=
+sections=
+while [ $# -gt 0 ]; do
+    case $1 in
+    --build) build=$2; shift ;;
+    --out) out=$2; shift ;;
+    all) sections="build device kernels sanitizer mps cases nomps bench overhead" ;;
+    -*) echo "run.sh: unknown option $1: --build FOLDER, --out FOLDER" >&2; exit 2 ;;
+    *) sections="$sections $1" ;;
+    esac
+    shift
+done
+if [ -z "$sections" ]; then
+    sed -n 's/^# \{0,1\}//p' "$0" | sed -n '3,22p' >&2
+    exit 2
+fi
+out=${out:-$build/results}
+mkdir -p "$build" "$out" || exit 1
+
+PATH=$PATH:/usr/local/cuda/bin:/usr/local/nvidia/bin
+export PATH
+OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
+OMPI_MCA_coll_gpufifo_device=cuda
+export OMPI_MCA_coll_gpufifo_device
+# Containers often refuse process_vm_readv, which Open MPI then complains about; no message here is large enough to need it.
+OMPI_MCA_btl_vader_single_copy_mechanism=none
+export OMPI_MCA_btl_vader_single_copy_mechanism
+
+setting() {
+    sed -n "s/^$1 = //p" "$build/Makefile" | head -n 1
+}
+
+# The variables that run_mpi.sh and runs.sh want.
+prepare_runs() {
+    GF_BUILDDIR=$build GF_OPENMPI=$(setting gf_openmpi_series) GF_SANITIZER=no MPIRUN=$(setting MPIRUN) srcdir=$source
+    PYTHON=$(setting PYTHON)
+    GF_TIMEOUT=${GF_TIMEOUT:-180}
+    export GF_BUILDDIR GF_OPENMPI GF_SANITIZER MPIRUN srcdir PYTHON GF_TIMEOUT
+    LD_LIBRARY_PATH=$build/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    export LD_LIBRARY_PATH
+}
+
+section_build() {
+    gpu=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2> /dev/null | head -n 1 | tr -d .)
+    cd "$build" || return 1
+    "$source/configure" --disable-maintainer-mode GF_GPU_ARCH="${GF_GPU_ARCH:-${gpu:-90}}" > configure.log 2>&1 ||
+        { tail -n 20 configure.log; return 1; }
+    sed -n '/^gpufifo [0-9]/,/^Next:/p' configure.log
+    make -j"$(nproc)" > make.log 2>&1 && make -j"$(nproc)" check TESTS= >> make.log 2>&1 || { tail -n 20 make.log; return 1; }
+    ! grep -i 'warning:' make.log
+}
+
+section_device() {
+    timeout 120 "$build/tests/gpu/test_cuda_device" || return 1
+    "$source/tests/gpu/mps.sh" timeout 120 "$build/tests/gpu/test_cuda_device"
+}
+
+section_kernels() {
+    timeout 120 "$build/tests/gpu/test_device_kernels" cuda || return 1
+    timeout 120 "$build/tests/gpu/test_device_kernels" cuda 7 || return 1
+    timeout 120 "$build/tests/gpu/test_device_kernels" cuda 100000
+}
+
+section_sanitizer() {
+    for tool in memcheck racecheck; do
+        timeout 280 compute-sanitizer --tool $tool --error-exitcode 9 "$build/tests/gpu/.libs/test_device_kernels" cuda 301 \
+            > "$out/$tool.log" 2>&1
+        status=$?
+        tail -n 3 "$out/$tool.log"
+        [ $status -eq 0 ] || return $status
+    done
+}
+
+# The bench checks what it measures, fast also for large messages.
+check_sizes="gpufifo-bench --min 4 --factor 4 --iterations 5 --warmup 1"
+
+runs_mps() {
+    for ranks in 2 4 8; do
+        for transport in p2p shm; do
+            for algorithm in one_shot ring; do
+                run $ranks transport=$transport algorithm=$algorithm $check_sizes --max 256M
+                run $ranks transport=$transport algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=262144 sizes bits
+            done
+        done
+        run $ranks algorithm=host $check_sizes --max 64M
+        run $ranks tests/mpi/test_mixed $ranks
+    done
+    for algorithm in one_shot ring host; do
+        run 2 algorithm=$algorithm tests/mpi/test_allreduce types
+    done
+    run 3 tests/mpi/test_allreduce types kinds
+    run 4 tests/property/allreduce_property --rounds 300
+}
+
+runs_nomps() {
+    for ranks in 2 4 8; do
+        run $ranks tests/mpi/test_allreduce path=host_sequenced limit=1024 sizes
+        run $ranks $check_sizes --max 64M
+    done
+    run 2 tests/mpi/test_allreduce types
+    run 2 transport=p2p algorithm=one_shot tests/mpi/test_allreduce limit=64 sizes
+    run 4 tests/mpi/test_mixed 1
+    run 4 examples/jacobi
+}
+
+runs_cases() {
+    for ranks in 2 4; do
+        run $ranks tests/mpi/case_01_30_nonblocking limit=67108864
+        run $ranks tests/mpi/case_04_self_copy
+        run $ranks tests/mpi/case_29_zero
+    done
+    run 1 tests/mpi/case_02_reduce_local
+    run 2 tests/mpi/case_13_before_init
+    run 2 tests/mpi/case_14_reuse 10000
+    run 2 tests/gpu/case_17_context
+    run 2 tests/mpi/case_18_threads
+    for how in close leak comm reset; do
+        run 2 tests/mpi/case_20_end $how
+    done
+    run 2 tests/mpi/case_21_large
+    run 2 tests/mpi/case_28_fork
+    for how in freed null; do
+        run 2 tests/mpi/bad_input $how
+    done
+    run_prints "right" 4 examples/jacobi --size 1024 --steps 100
+    [ -z "$PYTHON" ] || ! "$PYTHON" -c 'import mpi4py' 2> /dev/null || run 4 "$PYTHON" "$source/examples/mpi4py_allreduce.py"
+}
+
+# runs WHICH: in a shell of its own, which may be under MPS.
+section_runs() {
+    prepare_runs
+    . "$source/tests/mpi/runs.sh"
+    "runs_$1"
+    finish
+}
+
+bench() {
+    for ranks in 2 4 8; do
+        echo "== $1, $ranks ranks"
+        "$source/tests/mpi/run_mpi.sh" $ranks "$build/gpufifo-bench" --min 8 --max "$2" --factor "$3" --iterations "$4" --staged \
+            --json "$out/allreduce-$1-$ranks.json" > "$out/allreduce-$1-$ranks.txt" 2>&1 || { cat "$out/allreduce-$1-$ranks.txt"; return 1; }
+        cat "$out/allreduce-$1-$ranks.txt"
+    done
+}
+
+section_overhead() {
+    MPIRUN_OPTIONS="--bind-to core" "$source/bench/host_overhead.sh" "$build" --device cuda --rounds 15 > "$out/overhead.txt" 2>&1
+    status=$?
+    cat "$out/overhead.txt"
+    return $status
+}
+
+# Those that need the MPS daemon start this script again below mps.sh, with a section of a name of its own.
+under_mps() {
+    "$source/tests/gpu/mps.sh" "$0" --build "$build" --out "$out" "$1"
+}
+
+section() {
+    case $1 in
+    build | device | kernels | sanitizer | overhead)
+        prepare_runs
+        "section_$1"
+        ;;
+    mps | cases) under_mps "inside-$1" ;;
+    inside-mps) section_runs mps ;;
+    inside-cases) section_runs cases ;;
+    nomps) section_runs nomps ;;
+    bench)
+        prepare_runs
+        under_mps inside-bench && bench nomps 64M 8 40
+        ;;
+    inside-bench)
+        prepare_runs
+        bench mps 256M 2 200
+        ;;
+    *)
+        echo "run.sh: unknown section $1" >&2
+        return 2
+        ;;
+    esac
+}
+
+# One section alone, as under MPS: its own output and status are the answer.
+case $sections in
+" inside-"*) section "${sections# }"; exit ;;
+esac
+
+summary=
+status=0
+for name in $sections; do
+    echo "===== $name"
+    start=$(date +%s)
+    (section "$name") > "$out/$name.log" 2>&1
+    result=$?
+    case $name in
+    mps | nomps | cases) grep -A 12 '^FAIL' "$out/$name.log"; tail -n 1 "$out/$name.log" ;;
+    *) tail -n "${RUN_TAIL:-100}" "$out/$name.log" ;;
+    esac
+    said=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$out/$name.log" | tail -n 1)
+    if [ $result -eq 0 ]; then word=ok; else word="FAILED ($result)"; status=1; fi
+    summary="$summary$(printf '  %-10s %-12s %4d s  %s' "$name" "$word" $(($(date +%s) - start)) "$said")
+"
+done
+echo "===== summary ($(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2> /dev/null | head -n 1))"
+printf '%s' "$summary"
+exit $status
