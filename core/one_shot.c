@@ -45,8 +45,9 @@ static void fill_slots(const struct gf_one_shot *o, struct gf_one_shot_work *wor
 {
     for (int q = 0; q < o->pattern.ranks; q++) {
         if (q != o->pattern.rank) {
-            work->to[q] = o->pattern.send[q].connector.endpoint.ll_slots;
-            work->from[q] = o->pattern.recv[q].connector.endpoint.ll_slots;
+            work->peers[q] = (struct gf_peer_slots){
+                .to = o->pattern.send[q].connector.endpoint.ll_slots, .from = o->pattern.recv[q].connector.endpoint.ll_slots,
+            };
         }
     }
 }

@@ -81,26 +81,34 @@ GF_INLINE uint64_t gf_part_items(const struct gf_one_shot_part *part)
     return items == 0 && GF_MUTANT != GF_MUTANT_SILENT_BLOCK ? 1 : items;
 }
 
-GF_INLINE void gf_one_shot_send(const struct gf_team *team, const struct gf_one_shot_work *work, const struct gf_one_shot_part *part)
+/* The result is this thread's first item, which it needs again soon. */
+GF_INLINE union gf_item gf_one_shot_send(const struct gf_team *team, const struct gf_one_shot_work *work,
+                                         const struct gf_one_shot_part *part)
 {
     uint32_t rank = work->task.rank, ranks = work->task.ranks;
     uint64_t items = gf_part_items(part);
+    union gf_item first = {{0}};
+    GF_ROLL
     for (uint64_t i = team->thread; i < items; i += team->threads) {
         uint32_t bytes = gf_valid_bytes(part, i);
         union gf_item own = gf_load_ragged(part->own + i * GF_ITEM_BYTES, bytes);
+        GF_ROLL
         for (uint32_t q = 1; q < ranks; q++) {
             uint32_t peer = rank + q < ranks ? rank + q : rank + q - ranks;
-            gf_store_ll_item(team, work->to[peer] + part->region + i * GF_ITEM_LL_BYTES, own, gf_item_lines(bytes), part->flag);
+            gf_store_ll_item(team, work->peers[peer].to + part->region + i * GF_ITEM_LL_BYTES, own, gf_item_lines(bytes), part->flag);
         }
+        if (i == team->thread)
+            first = own;
     }
+    return first;
 }
 
 enum { GF_RANKS_AT_ONCE = 4 };    /* peers whose lines one thread polls together */
 
-/* Item i of ranks [first, first + GF_RANKS_AT_ONCE), this rank's from its own data. */
+/* Item i of ranks [first, first + GF_RANKS_AT_ONCE), this rank's is `own`. */
 GF_INLINE enum gf_kernel_error gf_one_shot_gather(const struct gf_team *team, const struct gf_one_shot_work *work,
-                                                  const struct gf_one_shot_part *part, uint64_t i, uint32_t bytes, uint32_t first,
-                                                  union gf_item *items)
+                                                  const struct gf_one_shot_part *part, uint64_t i, union gf_item own, uint32_t bytes,
+                                                  uint32_t first, union gf_item *items)
 {
     uint32_t rank = work->task.rank, ranks = work->task.ranks;
     enum gf_kernel_error error = GF_KERNEL_OK;
@@ -109,13 +117,13 @@ GF_INLINE enum gf_kernel_error gf_one_shot_gather(const struct gf_team *team, co
     GF_UNROLL
     for (uint32_t k = 0; k < GF_RANKS_AT_ONCE; k++)
         if (first + k == rank)
-            items[k] = gf_load_ragged(part->own + i * GF_ITEM_BYTES, bytes);
+            items[k] = own;
     while (!arrived && error == GF_KERNEL_OK) {
         arrived = true;
         GF_UNROLL
         for (uint32_t k = 0; k < GF_RANKS_AT_ONCE; k++)
             if (first + k < ranks && first + k != rank)
-                arrived &= gf_load_ll_item(work->from[first + k] + part->region + i * GF_ITEM_LL_BYTES, &items[k],
+                arrived &= gf_load_ll_item(work->peers[first + k].from + part->region + i * GF_ITEM_LL_BYTES, &items[k],
                                            gf_item_lines(bytes), part->flag);
         if (!arrived)
             error = gf_wait_more(team, &work->task, &wait);
@@ -123,25 +131,35 @@ GF_INLINE enum gf_kernel_error gf_one_shot_gather(const struct gf_team *team, co
     return error;
 }
 
+/* Out of line: all pairs of type and operation in one place, fetched once. */
+GF_NOINLINE union gf_item gf_reduce_any(enum gf_type type, enum gf_op op, union gf_item a, union gf_item b)
+{
+    return gf_reduce_item(type, op, a, b);
+}
+
 GF_INLINE enum gf_kernel_error gf_one_shot_reduce(const struct gf_team *team, const struct gf_one_shot_work *work,
-                                                  const struct gf_one_shot_part *part)
+                                                  const struct gf_one_shot_part *part, union gf_item own)
 {
     enum gf_op op = (enum gf_op)work->data.op;
     enum gf_type type = gf_canonical_type((enum gf_type)work->data.type, op);
     uint32_t ranks = work->task.ranks;
     uint64_t item_count = gf_part_items(part);
+    GF_ROLL
     for (uint64_t i = team->thread; i < item_count; i += team->threads) {
         uint32_t bytes = gf_valid_bytes(part, i);
         union gf_item result = {{0}};
+        if (i != team->thread)
+            own = gf_load_ragged(part->own + i * GF_ITEM_BYTES, bytes);
+        GF_ROLL
         for (uint32_t first = 0; first < ranks; first += GF_RANKS_AT_ONCE) {
             union gf_item items[GF_RANKS_AT_ONCE];
-            enum gf_kernel_error error = gf_one_shot_gather(team, work, part, i, bytes, first, items);
+            enum gf_kernel_error error = gf_one_shot_gather(team, work, part, i, own, bytes, first, items);
             if (error != GF_KERNEL_OK)
                 return error;
             GF_UNROLL
             for (uint32_t k = 0; k < GF_RANKS_AT_ONCE; k++)
                 if (first + k < ranks)
-                    result = first + k == 0 ? items[k] : gf_reduce_item(type, op, result, items[k]);
+                    result = first + k == 0 ? items[k] : gf_reduce_any(type, op, result, items[k]);
         }
         gf_store_ragged(team, part->out + i * GF_ITEM_BYTES, result, bytes);
     }
@@ -155,8 +173,8 @@ GF_INLINE void gf_allreduce_one_shot(const struct gf_team *team, const struct gf
     bool failed = team->block >= blocks;
     for (uint32_t piece = 0; piece < work->pieces && !failed; piece++) {
         struct gf_one_shot_part part = gf_one_shot_cut(team, work, piece, blocks, bytes);
-        gf_one_shot_send(team, work, &part);
-        enum gf_kernel_error error = gf_one_shot_reduce(team, work, &part);
+        union gf_item own = gf_one_shot_send(team, work, &part);
+        enum gf_kernel_error error = gf_one_shot_reduce(team, work, &part, own);
         if (error != GF_KERNEL_OK)
             gf_publish_error(team, work->task.error, error);
         failed = error != GF_KERNEL_OK;

@@ -77,6 +77,12 @@ struct gf_reduction {
     uint32_t op;                 /* enum gf_op */
 };
 
+/* Where the LL lines between this rank and one peer are: two slots each way. */
+struct gf_peer_slots {
+    char *to;                    /* at the peer, for lines of mine */
+    char *from;                  /* my own, for lines of the peer */
+};
+
 /* One-shot allreduce: every rank stores its data as LL lines into a slot at each peer, then reduces all slots in rank order.
  * Two slots a peer alternate; the flag of a line is the epoch, so no head is needed: a rank that has received epoch e + 1 from
  * a peer knows that the peer has read epoch e.
@@ -84,11 +90,10 @@ struct gf_reduction {
 struct gf_one_shot_work {
     struct gf_task task;
     struct gf_reduction data;
-    char *to[GF_MAX_RANKS];      /* of peer q: where my lines for q go, two slots; parameters are read without a trip to memory */
-    char *from[GF_MAX_RANKS];    /* of peer q: where its lines for me arrive, two slots of my own */
     uint64_t slot_bytes;         /* bytes of one slot, LL lines included: holds slot_bytes / 2 bytes of data */
     uint32_t epoch;              /* of the first piece; the host advances it by the number of pieces; never 0, see GF_LL_EPOCH_LAST */
     uint32_t pieces;
+    struct gf_peer_slots peers[GF_MAX_RANKS];    /* last, since a kernel's parameters are fetched line by line as it reads them */
 };
 
 /* The host sweeps (zeroes) all slots, with all ranks agreed, before an epoch would pass this one, and starts again at 1.

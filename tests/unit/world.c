@@ -20,7 +20,7 @@ struct fifo_memory {
 /* Everything that belongs to one rank. Its FIFOs are those into which it receives. */
 struct rank_memory {
     char *ll_slots;                           /* ranks × 2 × ll_slot_bytes */
-    char *to[WORLD_MAX_RANKS], *from[WORLD_MAX_RANKS];
+    struct gf_peer_slots peers[GF_MAX_RANKS];
     char *slots;                              /* blocks × depth × slot_bytes */
     struct fifo_memory fifo[WORLD_MAX_BLOCKS];
     struct gf_conn send[WORLD_MAX_BLOCKS], recv[WORLD_MAX_BLOCKS];
@@ -66,8 +66,8 @@ static void connect_rank(struct world *w, uint32_t r)
     const struct world_shape *shape = &w->shape;
     struct rank_memory *m = w->rank[r], *next = w->rank[(r + 1) % shape->ranks];
     for (uint32_t q = 0; q < shape->ranks; q++) {
-        m->from[q] = m->ll_slots + q * 2 * shape->ll_slot_bytes;
-        m->to[q] = w->rank[q]->ll_slots + r * 2 * shape->ll_slot_bytes;
+        m->peers[q].from = m->ll_slots + q * 2 * shape->ll_slot_bytes;
+        m->peers[q].to = w->rank[q]->ll_slots + r * 2 * shape->ll_slot_bytes;
     }
     for (uint32_t c = 0; c < shape->blocks; c++) {
         size_t offset = c * GF_FIFO_DEPTH * shape->slot_bytes;
@@ -151,8 +151,7 @@ static void launch_one_shot(struct world *w, struct rank_memory *m, const struct
         .task = *task, .data = call->data, .slot_bytes = w->shape.ll_slot_bytes,
         .pieces = (uint32_t)((bytes + slot - 1) / slot),
     };
-    memcpy(work.to, m->to, sizeof m->to);
-    memcpy(work.from, m->from, sizeof m->from);
+    memcpy(work.peers, m->peers, sizeof m->peers);
     if (work.pieces > GF_LL_EPOCH_LAST - m->epoch)
         sweep(w, m);
     work.epoch = m->epoch;
