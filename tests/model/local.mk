@@ -1,2 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-
+#
+# Spin models of the protocols. They look at no build, so once is enough.
+if !GF_SANITIZE
+TESTS += tests/model/run_models.sh
+endif
+dist_check_SCRIPTS += tests/model/run_models.sh
+EXTRA_DIST += tests/model/agree.pml tests/model/fifo.pml tests/model/ll_one_shot.pml

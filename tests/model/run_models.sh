@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Checks the Spin models of the protocols: each must hold, and each of its mutants must fail, or the model proves nothing.
+#   SPIN: the tool (spin). CC: the compiler (cc). GF_SRCDIR: the sources.
+set -eu
+
+source=${GF_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}/tests/model
+SPIN=${SPIN:-$(command -v spin || true)}
+CC=${CC:-cc}
+if [ -z "$SPIN" ]; then
+    echo "skipped: spin is missing (Debian and Ubuntu: spin)"
+    exit 77
+fi
+build=$(mktemp -d)
+trap 'rm -rf "$build"' EXIT
+cd "$build"
+failed=0
+
+# search MODEL FLAGS…: an exhaustive search; its report is in $build/report. Succeeds if it found no error and left nothing out.
+search() {
+    model=$1
+    shift
+    "$SPIN" -a "$@" "$source/$model.pml" > report 2>&1 && $CC -O2 -DSAFETY -DCOLLAPSE -o pan pan.c > report 2>&1 || {
+        cat report
+        echo "FAILED: $model ($*) cannot be built"
+        exit 1
+    }
+    ./pan -m1000000 > report 2>&1 || true
+    grep -q "errors: 0" report && ! grep -q "Search not completed\|max search depth too small" report
+}
+
+# check MODEL MUTANT…
+check() {
+    model=$1
+    shift
+    if search "$model"; then
+        echo "ok: $model holds ($(grep -o '[0-9.e+]* states, stored' report | sed 's/, stored//'))"
+    else
+        cat report
+        echo "FAILED: $model"
+        failed=1
+    fi
+    for mutant in "$@"; do
+        if search "$model" "-D$mutant"; then
+            echo "FAILED: $model holds with mutant $mutant"
+            failed=1
+        elif grep -q "assertion violated\|invalid end state (" report; then
+            echo "ok: $model with $mutant fails: $(grep -o 'assertion violated.*\|invalid end state.*' report | head -n 1)"
+        else
+            cat report
+            echo "FAILED: $model with $mutant was not searched"
+            failed=1
+        fi
+    done
+}
+
+check fifo RELAXED_TAIL RELAXED_OBSERVE RELAXED_HEAD LATE_SIZE DEEP
+check ll_one_shot SPLIT_LINE ONE_SLOT NO_BARRIER
+check agree NO_ROOM ENTERED_FIRST COUNT_EARLY ONE_LOOK
+exit $failed
