@@ -246,7 +246,7 @@ static void test_pointer_kinds(void **state)
         assert_int_equal(info.size, 1000);
         assert_true(info.buffer_id != 0);
     }
-    fake->fail_function = "cuPointerGetAttribute";
+    fake->fail_function = "cuPointerGetAttributes";
     fake->fail_result = CUDA_ERROR_ILLEGAL_ADDRESS;
     assert_int_equal(gf_driver_pointer(driver, &info, &info), GF_ERR_DEVICE);
     fake->fail_function = NULL;
