@@ -111,6 +111,6 @@ if [ "$what" = all ]; then
     one install 5 "$source/tests/check_install.sh" "$source/build"
     sanitized address build-address address,undefined 15 check
     sanitized thread build-thread thread 5 check-thread
-    one distcheck 15 make -C "$source/build" -j"$jobs" distcheck
+    one distcheck 15 make -C "$source/build" -j"$jobs" distcheck AM_MAKEFLAGS="TESTS='\$(RELEASE_TESTS)'"
 fi
 finish

@@ -16,3 +16,6 @@ endif
 dist_check_SCRIPTS += tests/check_includes.sh tests/check_static.sh tests/check_install.sh tests/check_warnings.sh \
     tests/count_results.sh
 EXTRA_DIST += tests/setup.sh
+
+# When check.sh tries a release it has run all tests before; these show that the release is whole.
+RELEASE_TESTS = $(tests_unit_programs) $(tests_core_programs) $(tests_kernels_programs) tests/mpi/examples.sh tests/check_includes.sh
