@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The way out of every wait of a communicator. Each rank owns one shared page that its peers have mapped. Who aborts writes the cause into every
- * page, and its own kernels' abort word; a host that sees its page written sets its kernels' word in turn.
+ * The way out of every wait of a communicator. Each rank owns one shared page that its peers have mapped. Who aborts writes
+ * the cause into every page, and its own kernels' abort word; a host that sees its page written sets its kernels' word in turn.
  */
 #ifndef GF_CORE_ABORT_H
 #define GF_CORE_ABORT_H

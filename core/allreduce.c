@@ -18,13 +18,14 @@ static struct gf_plan_input plan_input(const gf_comm *comm, size_t count, enum g
     };
 }
 
-/* Is this what the last plan was made for? Programs repeat their calls, and to word a plan takes longer than to decide it. Only what
- * may change in a communicator's life is compared. */
+/* Is this what the last plan was made for? Programs repeat their calls, and to word a plan takes longer than to decide it.
+ * Only what may change in a communicator's life is compared. */
 static bool is_planned(const gf_comm *comm, const struct gf_plan_input *input)
 {
     const struct gf_plan_input *last = &comm->planned;
 
-    return input->count == last->count && input->type == last->type && input->op == last->op && input->unavailable == last->unavailable
+    return input->count == last->count && input->type == last->type && input->op == last->op
+        && input->unavailable == last->unavailable
         && input->count > 0;
 }
 
@@ -61,7 +62,8 @@ static gf_status connect_algorithm(gf_comm *comm, enum gf_algorithm algorithm, s
     case GF_PLAN_ONE_SHOT:
         return gf_one_shot_connect(&comm->one_shot, &setup, why);
     case GF_PLAN_RING:
-        return gf_ring_connect(&comm->ring, comm->peers.blocks < GF_RING_CHANNELS ? comm->peers.blocks : GF_RING_CHANNELS, &setup, why);
+        return gf_ring_connect(&comm->ring, comm->peers.blocks < GF_RING_CHANNELS ? comm->peers.blocks : GF_RING_CHANNELS,
+                               &setup, why);
     case GF_PLAN_HOST:
         return comm->host_executor->create(&comm->config, &comm->bootstrap, comm->device, comm->stream, &comm->host_state, why);
     default:
@@ -130,7 +132,8 @@ static gf_status check_buffers(const void *send, const void *recv, size_t count,
     return GF_OK;
 }
 
-static gf_status run_plan(gf_comm *comm, const void *send, void *recv, size_t count, enum gf_type type, enum gf_op op, struct gf_reason *why)
+static gf_status run_plan(gf_comm *comm, const void *send, void *recv, size_t count, enum gf_type type, enum gf_op op,
+                          struct gf_reason *why)
 {
     const struct gf_host_wait wait = { .poll = gf_watch_poll, .ctx = &comm->watch };
 
@@ -151,7 +154,8 @@ static gf_status run_plan(gf_comm *comm, const void *send, void *recv, size_t co
     }
 }
 
-/* After a failure on this rank, a wrong buffer included, the peers may wait for it for ever: tell them, and refuse further calls. */
+/* After a failure on this rank, a wrong buffer included, the peers may wait for it for ever: tell them, and refuse further
+ * calls. */
 static void break_communicator(gf_comm *comm, gf_status status, const struct gf_reason *why)
 {
     bool same_for_peers = status == GF_ERR_PEER || status == GF_ERR_TIMEOUT;
@@ -182,7 +186,8 @@ gf_status gf_comm_allreduce(gf_comm *comm, const void *send, void *recv, size_t 
         status = plan_and_connect(comm, count, type, op, &local);
     }
     if (status == GF_OK) {
-        gf_log(comm->log, GF_LOG_CALL, "%s: allreduce of %zu %s, %s: %s", comm->name, count, gf_type_name(type), gf_op_name(op), comm->plan.reason);
+        gf_log(comm->log, GF_LOG_CALL, "%s: allreduce of %zu %s, %s: %s", comm->name, count, gf_type_name(type),
+               gf_op_name(op), comm->plan.reason);
         status = check_buffers(send, recv, count, &local);
     }
     if (status == GF_OK) {

@@ -18,7 +18,8 @@ struct gf_bootstrap {
     gf_status (*allgather)(void *ctx, const void *mine, void *all, size_t bytes);
     /* from[r] = what rank r put in its to[my rank]; bytes each. */
     gf_status (*alltoall)(void *ctx, const void *to, void *from, size_t bytes);
-    /* Drives the owner's progress while we wait; called very often; must not block or call gf_comm functions of this communicator. */
+    /* Drives the owner's progress while we wait; called very often; must not block or call gf_comm functions of this
+     * communicator. */
     void (*progress)(void *ctx);
 };
 

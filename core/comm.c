@@ -32,7 +32,8 @@ static gf_status take_settings(gf_comm *comm, const struct gf_comm_setup *setup,
         comm->config.fault = comm->fault_text;
     }
     if (comm->config.channels < 0) {
-        gf_reason_set(why, "the setting channels is %d: give it 0 (as many as the device has room for) or more", comm->config.channels);
+        gf_reason_set(why, "the setting channels is %d: give it 0 (as many as the device has room for) or more",
+                      comm->config.channels);
         return GF_ERR_INVALID;
     }
     status = check_slot("ll_slot_bytes", &comm->config.ll_slot_bytes, why);
@@ -59,7 +60,8 @@ static gf_status prepare(gf_comm *comm, const struct gf_comm_setup *setup, struc
         status = gf_device_stream_create(comm->device, &comm->stream, why);
     }
     if (status == GF_OK) {
-        status = gf_execution_create(&comm->execution, comm->device, comm->stream, &comm->watch, &comm->fault, comm->config.deadline_ms, why);
+        status = gf_execution_create(&comm->execution, comm->device, comm->stream, &comm->watch, &comm->fault,
+                                     comm->config.deadline_ms, why);
     }
     if (status == GF_OK) {
         comm->abort.kernel_word = gf_execution_abort_word(&comm->execution);
@@ -102,7 +104,8 @@ static gf_status attach_pages(gf_comm *comm, struct gf_reason *why)
     return GF_OK;
 }
 
-/* Runs a kernel that moves nothing: whether the binary has code for this device shows now, when all can still take another path. */
+/* Runs a kernel that moves nothing: whether the binary has code for this device shows now, when all can still take another
+ * path. */
 static gf_status try_kernel(gf_comm *comm, struct gf_reason *why)
 {
     struct gf_copy_work work = { .count = 0 };
@@ -124,7 +127,8 @@ static gf_status judge_kernels(gf_comm *comm, struct gf_reason *why)
         return GF_ERR_DEVICE;
     }
     comm->unavailable |= 1u << GF_PLAN_ONE_SHOT | 1u << GF_PLAN_RING;
-    gf_log(comm->log, GF_LOG_WARN, "%s: kernels do not run on this device, the host reduces instead: %s", comm->name, kernel_why.text);
+    gf_log(comm->log, GF_LOG_WARN, "%s: kernels do not run on this device, the host reduces instead: %s", comm->name,
+           kernel_why.text);
     return GF_OK;
 }
 
@@ -214,7 +218,8 @@ void gf_comm_abort(gf_comm *comm, const char *reason)
 {
     char text[sizeof ((struct gf_abort_page *)0)->text];
 
-    snprintf(text, sizeof text, "rank %d aborted the communicator: %s", comm->bootstrap.rank, reason ? reason : "no reason given");
+    snprintf(text, sizeof text, "rank %d aborted the communicator: %s", comm->bootstrap.rank,
+             reason ? reason : "no reason given");
     gf_abort_raise(&comm->abort, GF_ERR_ABORTED, text);
 }
 

@@ -26,22 +26,24 @@ struct gf_comm_setup {
     const struct gf_transport *const *transports;      /* null-terminated, best first */
     const struct gf_host_executor *host_executor;      /* null: none */
     int device_ranks;                           /* processes of the job that may run our kernels on this device at once, in any
-                                                   communicator, as far as known; 0: those of this communicator. Too high costs blocks, too low risks
-                                                   that kernels of two communicators keep each other from running. */
+                                                   communicator, as far as known; 0: those of this communicator. Too high
+                                                   costs blocks, too low risks that kernels of two communicators keep each
+                                                   other from running. */
 };
 
 /* Collective. All ranks return the same success or failure; *why tells this rank's or the failing rank's reason.
  * GF_ERR_UNSUPPORTED: these ranks have no path of ours (several nodes, different settings, no shared memory): stage. */
 gf_status gf_comm_create(const struct gf_comm_setup *setup, gf_comm **comm, struct gf_reason *why);
 
-/* Not collective: each rank may destroy at its own time once its calls have returned. Waits for its own kernels, and until the next rank of
- * a ring has taken what was sent to it in the last call. Null is allowed. */
+/* Not collective: each rank may destroy at its own time once its calls have returned. Waits for its own kernels, and until the
+ * next rank of a ring has taken what was sent to it in the last call. Null is allowed. */
 void gf_comm_destroy(gf_comm *comm);
 
 /* One blocking allreduce. Collective; all ranks have entered or will. send may equal recv. Buffers are device memory
  * of the communicator's device (any offset into an allocation). count ≥ 0; send and recv may be null when it is 0.
  * Errors: GF_ERR_INVALID for a type/operation pair that is not allowed; GF_ERR_UNSUPPORTED (before anything moved, on all ranks
- * alike) where the caller must stage; GF_ERR_PEER when a peer died, GF_ERR_TIMEOUT, GF_ERR_ABORTED: the communicator is then dead. */
+ * alike) where the caller must stage; GF_ERR_PEER when a peer died, GF_ERR_TIMEOUT, GF_ERR_ABORTED: the communicator is then
+ * dead. */
 gf_status gf_comm_allreduce(gf_comm *comm, const void *send, void *recv, size_t count,
                             enum gf_type type, enum gf_op op, struct gf_reason *why);
 

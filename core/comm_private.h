@@ -34,7 +34,8 @@ struct gf_comm {
     struct gf_one_shot one_shot;
     struct gf_ring ring;
     void *host_state;
-    unsigned connected, unavailable;   /* bit a: enum gf_algorithm a has its connections, or cannot have them; the same on all ranks */
+    unsigned connected, unavailable;   /* bit a: enum gf_algorithm a has its connections, or cannot have them; the same on all
+                                          ranks */
 
     struct gf_plan plan;               /* of the last call */
     struct gf_plan_input planned;      /* what it was made for; count 0: none yet */

@@ -96,8 +96,9 @@ static void choose_transport(struct attempt *a, struct gf_link *link)
     }
     if (a->mine.status == GF_OK) {
         a->mine.status = GF_ERR_UNSUPPORTED;
-        snprintf(a->mine.text, sizeof a->mine.text, "no %stransport connects rank %d and rank %d%s%s", forced == GF_TRANSPORT_AUTO ? ""
-                 : "forced ", link->connector.me, link->connector.peer, a->reason[0] ? ": " : "", a->reason);
+        snprintf(a->mine.text, sizeof a->mine.text, "no %stransport connects rank %d and rank %d%s%s",
+                 forced == GF_TRANSPORT_AUTO ? "" : "forced ", link->connector.me, link->connector.peer, a->reason[0] ? ": " : "",
+                 a->reason);
     }
 }
 
@@ -145,8 +146,10 @@ static void set_up(struct attempt *a, struct gf_link *link, int direction, int p
     struct offer *offer = &a->offers_out[peer];
     struct gf_reason why = { "" };
 
-    gf_connector_init(&link->connector, direction == SENDING, pattern->rank, peer, a->shape, setup->device, setup->stream, setup->fault);
-    offer->status[direction] = gf_connector_setup(&link->connector, setup->transports[link->choice], &offer->blob[direction], &why);
+    gf_connector_init(&link->connector, direction == SENDING, pattern->rank, peer, a->shape, setup->device, setup->stream,
+                      setup->fault);
+    offer->status[direction] = gf_connector_setup(&link->connector, setup->transports[link->choice], &offer->blob[direction],
+                                                  &why);
     if (offer->status[direction] != GF_OK) {
         leave_transport(a, link, GF_LOG_WARN, why.text);
     }
@@ -263,7 +266,8 @@ gf_status gf_pattern_connect(struct gf_pattern *pattern, enum gf_pattern_kind ki
             int peer = i / 2, from = i % 2 == SENDING ? pattern->rank : peer, to = i % 2 == SENDING ? peer : pattern->rank;
 
             link->wanted = gf_pattern_connects(kind, from, to, pattern->ranks);
-            gf_connector_init(&link->connector, i % 2 == SENDING, pattern->rank, peer, shape, setup->device, setup->stream, setup->fault);
+            gf_connector_init(&link->connector, i % 2 == SENDING, pattern->rank, peer, shape, setup->device, setup->stream,
+                              setup->fault);
         }
         status = connect_all(&a, why);
     } else {

@@ -47,8 +47,8 @@ struct gf_pattern {
     struct gf_link *send, *recv;   /* [ranks] each; null: not connected */
 };
 
-/* Collective; the same result on all ranks. GF_ERR_UNSUPPORTED: no transport works for some pair, nothing is left behind; *why has
- * the reason of the lowest rank that failed. With config->strict a fall-back gives GF_ERR_DEVICE. */
+/* Collective; the same result on all ranks. GF_ERR_UNSUPPORTED: no transport works for some pair, nothing is left behind; *why
+ * has the reason of the lowest rank that failed. With config->strict a fall-back gives GF_ERR_DEVICE. */
 gf_status gf_pattern_connect(struct gf_pattern *pattern, enum gf_pattern_kind kind, const struct gf_connector_shape *shape,
                              const struct gf_connect_setup *setup, struct gf_reason *why);
 

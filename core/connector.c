@@ -51,7 +51,8 @@ void gf_connector_init(struct gf_connector *c, bool is_sender, int me, int peer,
     };
 }
 
-gf_status gf_connector_setup(struct gf_connector *c, const struct gf_transport *transport, struct gf_blob *mine, struct gf_reason *why)
+gf_status gf_connector_setup(struct gf_connector *c, const struct gf_transport *transport, struct gf_blob *mine,
+                             struct gf_reason *why)
 {
     gf_connector_move(c, GF_CONN_SETTING_UP);
     c->transport = transport;
@@ -119,15 +120,17 @@ void gf_connector_describe(const struct gf_connector *c, size_t bytes, struct gf
 gf_status gf_connector_check(const struct gf_connector *c, const struct gf_wire_shape *theirs, struct gf_reason *why)
 {
     if (theirs->magic != GF_WIRE_MAGIC) {
-        gf_reason_set(why, "rank %d described its end of a connection in an unknown form: use one version of gpufifo on all ranks", c->peer);
+        gf_reason_set(why, "rank %d described its end of a connection in an unknown form: use one version of gpufifo on all "
+                      "ranks", c->peer);
         return GF_ERR_PEER;
     }
     if (theirs->is_sender == (uint32_t)c->is_sender || theirs->ll_bytes != c->shape.ll_bytes
         || theirs->slot_bytes != c->shape.slot_bytes || theirs->channels != (uint64_t)c->shape.channels
         || theirs->bytes != gf_connector_peer_bytes(c)) {
-        gf_reason_set(why, "rank %d described a connection of another shape (%llu channels of %llu-byte slots, LL slots of %llu bytes): "
-                      "use one version of gpufifo and the same settings on all ranks", c->peer, (unsigned long long)theirs->channels,
-                      (unsigned long long)theirs->slot_bytes, (unsigned long long)theirs->ll_bytes);
+        gf_reason_set(why, "rank %d described a connection of another shape (%llu channels of %llu-byte slots, LL slots of %llu "
+                      "bytes): use one version of gpufifo and the same settings on all ranks", c->peer,
+                      (unsigned long long)theirs->channels, (unsigned long long)theirs->slot_bytes,
+                      (unsigned long long)theirs->ll_bytes);
         return GF_ERR_PEER;
     }
     return GF_OK;

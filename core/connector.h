@@ -36,7 +36,8 @@ struct gf_blob { unsigned char bytes[GF_BLOB_BYTES]; };
 /* The kernel addresses at this end, valid when READY. Sender: as mapped here, of the peer's memory, but head is ours;
  * receiver: our own memory, but head is the sender's as mapped here. Layout of FIFO memory: core/layout.h. */
 struct gf_endpoint {
-    void *memory;                  /* user address of this end's own memory: LL slots and what follows, or heads; null if it needs none */
+    void *memory;                  /* user address of this end's own memory: LL slots and what follows, or heads; null
+                                      if it needs none */
     char *ll_slots;                /* two slots of ll_bytes each, or null */
     char *slots;                   /* channels × GF_FIFO_DEPTH × slot_bytes, or null */
     char *tails;                   /* channels × GF_LINE: tail, then sizes */
@@ -91,12 +92,14 @@ void gf_connector_init(struct gf_connector *c, bool is_sender, int me, int peer,
                        gf_device *device, gf_stream *stream, struct gf_fault *fault);
 
 /* NEW → SETTING_UP, and CONNECTING when *mine is ready for the peer. After an error the connector is DEAD and holds no memory. */
-gf_status gf_connector_setup(struct gf_connector *c, const struct gf_transport *transport, struct gf_blob *mine, struct gf_reason *why);
+gf_status gf_connector_setup(struct gf_connector *c, const struct gf_transport *transport, struct gf_blob *mine,
+                             struct gf_reason *why);
 
 /* CONNECTING → READY. After an error the connector is DEAD and holds no memory. */
 gf_status gf_connector_connect(struct gf_connector *c, const struct gf_blob *theirs, struct gf_reason *why);
 
-/* Any state → DEAD (by DRAINING when READY); all memory goes back at once. The caller knows that no kernel of ours uses it. Idempotent. */
+/* Any state → DEAD (by DRAINING when READY); all memory goes back at once. The caller knows that no kernel of ours uses it.
+ * Idempotent. */
 void gf_connector_destroy(struct gf_connector *c);
 
 /* For transports: describes memory of `bytes` at this end; checks a peer's description against what this connector needs of

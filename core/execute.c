@@ -8,7 +8,8 @@
 
 enum { ABORT_LINE = 0, ERROR_LINE = GF_LINE, DONE_LINE = 2 * GF_LINE, WORDS_BYTES = 3 * GF_LINE };
 
-/* Asking the driver costs about a microsecond: rarely enough to be free, often enough that a crashed kernel is noticed in milliseconds. */
+/* Asking the driver costs about a microsecond: rarely enough to be free, often enough that a crashed kernel is noticed in
+ * milliseconds. */
 enum { TURNS_PER_QUERY = 4096 };
 
 static uint32_t *error_word(const struct gf_execution *e)
@@ -26,12 +27,13 @@ uint32_t *gf_execution_abort_word(const struct gf_execution *e)
     return (uint32_t *)(void *)(e->words + ABORT_LINE);
 }
 
-gf_status gf_execution_create(struct gf_execution *e, gf_device *device, gf_stream *stream, struct gf_watch *watch, struct gf_fault *fault,
-                              uint64_t deadline_ms, struct gf_reason *why)
+gf_status gf_execution_create(struct gf_execution *e, gf_device *device, gf_stream *stream, struct gf_watch *watch,
+                              struct gf_fault *fault, uint64_t deadline_ms, struct gf_reason *why)
 {
     void *words = NULL;
 
-    *e = (struct gf_execution){ .device = device, .stream = stream, .watch = watch, .fault = fault, .deadline_ns = deadline_ms * 1000000u };
+    *e = (struct gf_execution){ .device = device, .stream = stream, .watch = watch, .fault = fault,
+                                 .deadline_ns = deadline_ms * 1000000u };
     gf_status status = gf_device_pinned_alloc(device, WORDS_BYTES, &words, why);
 
     if (status != GF_OK) {
@@ -96,12 +98,13 @@ static gf_status ask_stream(struct gf_execution *e, struct gf_reason *why)
         gf_reason_set(why, "the device ended a kernel that had not finished");
         return GF_ERR_DEVICE;
     }
-    gf_reason_set(why, "the device reported a failure while a kernel ran (%s): look for an invalid access in the program's own kernels too",
-                  gf_status_string(status));
+    gf_reason_set(why, "the device reported a failure while a kernel ran (%s): look for an invalid access in the program's own "
+                  "kernels too", gf_status_string(status));
     return GF_ERR_DEVICE;
 }
 
-/* A look is a load from the cache, a turn of the owner's progress takes a few hundred nanoseconds in which an end goes unnoticed. */
+/* A look is a load from the cache, a turn of the owner's progress takes a few hundred nanoseconds in which an end goes
+ * unnoticed. */
 enum { LOOKS_PER_TURN = 64 };
 
 static bool has_ended(const struct gf_execution *e)
@@ -149,8 +152,8 @@ static gf_status judge_end(struct gf_execution *e, struct gf_reason *why)
                       (unsigned long long)(e->deadline_ns / 1000000u));
         return GF_ERR_TIMEOUT;
     case GF_KERNEL_MISMATCH:
-        gf_reason_set(why, "a peer of rank %d sent another number of bytes than expected: pass the same count and datatype on all ranks",
-                      e->watch->peers->rank);
+        gf_reason_set(why, "a peer of rank %d sent another number of bytes than expected: pass the same count and datatype on "
+                      "all ranks", e->watch->peers->rank);
         return GF_ERR_PEER;
     case GF_KERNEL_ABORTED:
     default:
@@ -163,8 +166,8 @@ static gf_status judge_end(struct gf_execution *e, struct gf_reason *why)
     }
 }
 
-gf_status gf_execution_run(struct gf_execution *e, enum gf_kernel kernel, int blocks, int threads, struct gf_task *work, size_t bytes,
-                           struct gf_reason *why)
+gf_status gf_execution_run(struct gf_execution *e, enum gf_kernel kernel, int blocks, int threads, struct gf_task *work,
+                           size_t bytes, struct gf_reason *why)
 {
     e->ticket++;
     fill_task(e, work);

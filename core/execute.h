@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs one communicating kernel from launch to end: tells it who it is, waits for its completion word, and finds out why it gave up.
+ * Runs one communicating kernel from launch to end: tells it who it is, waits for its completion word, and finds out why it
+ * gave up.
  */
 #ifndef GF_CORE_EXECUTE_H
 #define GF_CORE_EXECUTE_H
@@ -27,18 +28,18 @@ struct gf_execution {
 };
 
 /* Allocates the words. device, stream, watch and fault outlive it. */
-gf_status gf_execution_create(struct gf_execution *e, gf_device *device, gf_stream *stream, struct gf_watch *watch, struct gf_fault *fault,
-                              uint64_t deadline_ms, struct gf_reason *why);
+gf_status gf_execution_create(struct gf_execution *e, gf_device *device, gf_stream *stream, struct gf_watch *watch,
+                              struct gf_fault *fault, uint64_t deadline_ms, struct gf_reason *why);
 /* No kernel may run any more. Idempotent. */
 void gf_execution_destroy(struct gf_execution *e);
 
 /* The abort word, for the host. */
 uint32_t *gf_execution_abort_word(const struct gf_execution *e);
 
-/* Launches and waits. work begins with a struct gf_task, which is filled here. After an error no kernel of ours runs, but peers may
- * still wait for it: the caller aborts the communicator. */
-gf_status gf_execution_run(struct gf_execution *e, enum gf_kernel kernel, int blocks, int threads, struct gf_task *work, size_t bytes,
-                           struct gf_reason *why);
+/* Launches and waits. work begins with a struct gf_task, which is filled here. After an error no kernel of ours runs, but
+ * peers may still wait for it: the caller aborts the communicator. */
+gf_status gf_execution_run(struct gf_execution *e, enum gf_kernel kernel, int blocks, int threads, struct gf_task *work,
+                           size_t bytes, struct gf_reason *why);
 
 /* Copies on the communicator's stream and waits for it. */
 gf_status gf_execution_copy(struct gf_execution *e, void *to, const void *from, size_t bytes, struct gf_reason *why);

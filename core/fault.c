@@ -70,8 +70,9 @@ gf_status gf_fault_parse(const char *text, int rank, struct gf_fault *fault, str
         const char *end = parse_item(item, rank, fault);
 
         if (!end) {
-            gf_reason_set(why, "the fault setting \"%s\" is not understood at \"%s\": write step:n, step:n+ or step:n@rank, comma-separated, with "
-                          "a step of segment, attach, register, device_alloc, ipc_export, ipc_open, host_segment, launch", text, item);
+            gf_reason_set(why, "the fault setting \"%s\" is not understood at \"%s\": write step:n, step:n+ or step:n@rank, "
+                          "comma-separated, with a step of segment, attach, register, device_alloc, ipc_export, ipc_open, "
+                          "host_segment, launch", text, item);
             return GF_ERR_INVALID;
         }
         if (*end == '\0') {

@@ -19,8 +19,8 @@ struct gf_host_wait {
 
 struct gf_host_executor {
     /* Collective: shares host memory among the ranks. *state is the executor's. */
-    gf_status (*create)(const struct gf_config *config, const struct gf_bootstrap *bootstrap, gf_device *device, gf_stream *stream,
-                        void **state, struct gf_reason *why);
+    gf_status (*create)(const struct gf_config *config, const struct gf_bootstrap *bootstrap, gf_device *device,
+                        gf_stream *stream, void **state, struct gf_reason *why);
     gf_status (*allreduce)(void *state, const void *send, void *recv, size_t count, enum gf_type type, enum gf_op op,
                            const struct gf_host_wait *wait, struct gf_reason *why);
     void (*destroy)(void *state);

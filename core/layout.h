@@ -20,7 +20,8 @@ enum { GF_LAYOUT_SIZES = 64 };
 
 _Static_assert(GF_LAYOUT_SIZES + GF_FIFO_DEPTH * sizeof(uint32_t) <= GF_LINE, "tail and sizes fit one line");
 
-/* Offsets in bytes from the start of the receiver's memory, which is aligned to GF_LINE; ll_bytes and slot_bytes are multiples of GF_LINE. */
+/* Offsets in bytes from the start of the receiver's memory, which is aligned to GF_LINE; ll_bytes and slot_bytes are multiples
+ * of GF_LINE. */
 struct gf_layout {
     size_t slots, tails, bytes;
 };
@@ -40,7 +41,8 @@ static inline size_t gf_layout_heads_bytes(const struct gf_connector_shape *shap
 }
 
 /* The connection of one channel as its kernel gets it, from the endpoint of either end. */
-static inline struct gf_conn gf_layout_conn(const struct gf_endpoint *endpoint, const struct gf_connector_shape *shape, int channel)
+static inline struct gf_conn gf_layout_conn(const struct gf_endpoint *endpoint, const struct gf_connector_shape *shape,
+                                            int channel)
 {
     char *tail_line = endpoint->tails + (size_t)channel * GF_LINE;
 

@@ -13,8 +13,8 @@ gf_status gf_one_shot_connect(struct gf_one_shot *o, const struct gf_connect_set
     return gf_pattern_connect(&o->pattern, GF_PATTERN_DIRECT, &shape, setup, why);
 }
 
-/* Zeroes the lines that peers have written here, before epochs begin again at 1: an old line would pass for a new one. After the first
- * agreement no kernel of an earlier piece runs anywhere; after the second no slot holds an old line. */
+/* Zeroes the lines that peers have written here, before epochs begin again at 1: an old line would pass for a new one. After
+ * the first agreement no kernel of an earlier piece runs anywhere; after the second no slot holds an old line. */
 static gf_status sweep(struct gf_one_shot *o, struct gf_execution *e, struct gf_reason *why)
 {
     const struct gf_bootstrap *bootstrap = e->watch->bootstrap;
@@ -84,7 +84,8 @@ gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *pla
         work.data.count = elements;
         work.epoch = GF_LL_EPOCH_LAST - o->epochs_left + 1;
         work.pieces = pieces;
-        gf_status status = gf_execution_run(e, GF_KERNEL_ALLREDUCE_ONE_SHOT, plan->blocks, plan->threads, &work.task, sizeof work, why);
+        gf_status status = gf_execution_run(e, GF_KERNEL_ALLREDUCE_ONE_SHOT, plan->blocks, plan->threads, &work.task,
+                                            sizeof work, why);
 
         if (status != GF_OK) {
             return status;

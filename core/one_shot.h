@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One-shot allreduce: the host side of GF_KERNEL_ALLREDUCE_ONE_SHOT. Connections to all peers, and the epoch that marks the lines.
+ * One-shot allreduce: the host side of GF_KERNEL_ALLREDUCE_ONE_SHOT. Connections to all peers, and the epoch that marks the
+ * lines.
  */
 #ifndef GF_CORE_ONE_SHOT_H
 #define GF_CORE_ONE_SHOT_H
@@ -12,7 +13,8 @@
 /* Owned by the communicator. */
 struct gf_one_shot {
     struct gf_pattern pattern;
-    uint32_t epochs_left;          /* until the sweep, the same on all ranks; the next epoch is GF_LL_EPOCH_LAST - epochs_left + 1 */
+    uint32_t epochs_left;          /* until the sweep, the same on all ranks; the next epoch is
+                                      GF_LL_EPOCH_LAST - epochs_left + 1 */
 };
 
 /* Collective, the same result on all ranks; after an error nothing is left behind. */

@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 static const char *const setting_names[GF_SHARED_SETTINGS] = {
-    "transport", "algorithm", "protocol", "one_shot_bytes", "ll_slot_bytes", "simple_slot_bytes", "channels", "deadline_ms", "strict",
+    "transport", "algorithm", "protocol", "one_shot_bytes", "ll_slot_bytes", "simple_slot_bytes", "channels", "deadline_ms",
+    "strict",
 };
 
 static void collect_settings(const struct gf_config *config, int64_t settings[GF_SHARED_SETTINGS])
@@ -92,8 +93,8 @@ static gf_status check_settings(const struct gf_peers *peers, struct gf_reason *
             int64_t first = peers->infos[0].settings[s], other = peers->infos[r].settings[s];
 
             if (first != other) {
-                gf_reason_set(why, "rank %d on %s has the setting %s = %" PRId64 ", but rank 0 has %" PRId64 ": give all ranks the same",
-                              r, peers->infos[r].host, setting_names[s], other, first);
+                gf_reason_set(why, "rank %d on %s has the setting %s = %" PRId64 ", but rank 0 has %" PRId64 ": give all "
+                              "ranks the same", r, peers->infos[r].host, setting_names[s], other, first);
                 return GF_ERR_UNSUPPORTED;
             }
         }
@@ -133,7 +134,8 @@ static void judge_sharing(struct gf_peers *peers, const struct gf_config *config
         }
         if (here > most) {
             most = here;
-            snprintf(peers->sharing, sizeof peers->sharing, "up to %d ranks share a device whose processes run side by side", here);
+            snprintf(peers->sharing, sizeof peers->sharing, "up to %d ranks share a device whose processes run side by side",
+                     here);
         }
         if (here > 1 && !info->concurrent_processes && peers->kernels_may_wait) {
             peers->kernels_may_wait = false;
@@ -143,7 +145,8 @@ static void judge_sharing(struct gf_peers *peers, const struct gf_config *config
         snprintf(peers->sharing, sizeof peers->sharing, "%d ranks share a device that runs one process at a time (no MPS)", most);
     } else if (blocks < 1) {
         peers->kernels_may_wait = false;
-        snprintf(peers->sharing, sizeof peers->sharing, "%d ranks share a device with too few blocks for all of them at once", most);
+        snprintf(peers->sharing, sizeof peers->sharing, "%d ranks share a device with too few blocks for all of them at once",
+                 most);
     }
     peers->blocks = blocks < 1 ? 1 : blocks;
 }

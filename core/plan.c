@@ -19,7 +19,8 @@ const char *gf_algorithm_name(enum gf_algorithm algorithm)
     return (unsigned)algorithm < sizeof names / sizeof names[0] ? names[algorithm] : "unknown";
 }
 
-static void decide(struct gf_plan *plan, enum gf_algorithm algorithm, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void decide(struct gf_plan *plan, enum gf_algorithm algorithm, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 static void decide(struct gf_plan *plan, enum gf_algorithm algorithm, const char *format, ...)
 {
@@ -76,7 +77,8 @@ static void decide_host(const struct gf_plan_input *input, struct gf_plan *plan,
     }
 }
 
-static void decide_forced(const struct gf_config *config, const struct gf_plan_input *input, enum gf_algorithm forced, struct gf_plan *plan)
+static void decide_forced(const struct gf_config *config, const struct gf_plan_input *input, enum gf_algorithm forced,
+                          struct gf_plan *plan)
 {
     const char *name = gf_algorithm_name(forced);
 
@@ -142,7 +144,8 @@ void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_inpu
     } else if (input->ranks == 1) {
         decide(plan, GF_PLAN_LOCAL, "one rank: a copy");
     } else if (settings_contradict(config)) {
-        decide(plan, GF_PLAN_STAGE, "the settings algorithm and protocol contradict each other: one-shot goes with ll, ring with simple");
+        decide(plan, GF_PLAN_STAGE,
+               "the settings algorithm and protocol contradict each other: one-shot goes with ll, ring with simple");
     } else if (!input->device_has_type && forced != GF_PLAN_HOST) {
         decide(plan, GF_PLAN_STAGE, "the device has no arithmetic for %s", gf_type_name(input->type));
     } else if (forced != GF_PLAN_NONE) {

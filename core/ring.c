@@ -67,8 +67,8 @@ gf_status gf_ring_connect(struct gf_ring *ring, int channels, const struct gf_co
     return status;
 }
 
-gf_status gf_ring_allreduce(struct gf_ring *ring, const struct gf_plan *plan, const struct gf_reduction *data, struct gf_execution *e,
-                            struct gf_reason *why)
+gf_status gf_ring_allreduce(struct gf_ring *ring, const struct gf_plan *plan, const struct gf_reduction *data,
+                            struct gf_execution *e, struct gf_reason *why)
 {
     struct gf_conn *conns = gf_device_kernel_address(e->device, ring->conns);
     struct gf_ring_work work = {

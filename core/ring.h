@@ -21,8 +21,8 @@ struct gf_ring {
 gf_status gf_ring_connect(struct gf_ring *ring, int channels, const struct gf_connect_setup *setup, struct gf_reason *why);
 
 /* Collective. data has kernel addresses; plan->blocks is at most the channels connected. */
-gf_status gf_ring_allreduce(struct gf_ring *ring, const struct gf_plan *plan, const struct gf_reduction *data, struct gf_execution *e,
-                            struct gf_reason *why);
+gf_status gf_ring_allreduce(struct gf_ring *ring, const struct gf_plan *plan, const struct gf_reduction *data,
+                            struct gf_execution *e, struct gf_reason *why);
 
 /* Waits until the next rank has taken all that was sent, since it tells so in memory of ours. Returns early if the communicator
  * aborts or a peer is gone. Zeros are allowed. */

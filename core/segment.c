@@ -48,8 +48,8 @@ static uint64_t available_bytes(void)
     return UINT64_MAX;
 }
 
-/* fallocate reserves every page now, so that a lack of memory shows here, not as SIGBUS at the first store. On a memfd it would rather
- * have some process killed than fail, so ask first. */
+/* fallocate reserves every page now, so that a lack of memory shows here, not as SIGBUS at the first store. On a memfd it
+ * would rather have some process killed than fail, so ask first. */
 static int reserve(int fd, size_t bytes)
 {
     int result;
@@ -113,8 +113,8 @@ gf_status gf_segment_attach(const struct gf_segment_name *name, struct gf_segmen
 
     if (!same) {
         close(fd);
-        gf_reason_set(why, "%s is not the shared memory that the peer described: the ranks do not share one PID namespace, or the peer "
-                      "has ended", path);
+        gf_reason_set(why, "%s is not the shared memory that the peer described: the ranks do not share one PID namespace, or "
+                      "the peer has ended", path);
         return GF_ERR_UNSUPPORTED;
     }
     void *address = map_shared(fd, (size_t)name->bytes);

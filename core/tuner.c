@@ -2,7 +2,7 @@
  *
  * The constants come from prototypes on one NVIDIA H200 under MPS with blocks of 512 threads, medians:
  *
- *   launched one-shot LL allreduce, one block     8 B: 9.6 / 11.5 / 15.4 µs      32 KiB: 17.8 / 28.9 / 50.0 µs      for 2 / 4 / 8 ranks
+ *   launched one-shot LL allreduce, one block     8 B: 9.6 / 11.5 / 15.4 µs, 32 KiB: 17.8 / 28.9 / 50.0 µs for 2 / 4 / 8 ranks
  *   a kernel pulling through 16-byte loads        48 GB/s for one block, 720 for 16, 1230 for 32
  *   launch until the stream is known to be done   9.7 µs
  *
@@ -20,7 +20,8 @@ static const double one_shot_byte_rank_us = 0.132e-3;
 
 static const double ring_base_us = 9.7;
 /* A hop is a block's barrier, a release at system scope, a poll that sees it and the barrier there: NCCL's tuning table has
- * 3.4 µs for Simple over NVLink; two ranks of one device see a flag 0.3 µs after its store, barriers and fences included about 2.5. */
+ * 3.4 µs for Simple over NVLink; two ranks of one device see a flag 0.3 µs after its store, barriers and fences included about
+ * 2.5. */
 static const double ring_hop_us = 2.5;
 /* Of the 48 GB/s of a block, half: a byte is read, reduced and written into a slot, and read again. */
 static const double ring_block_bytes_us = 24e3;

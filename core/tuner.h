@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A cost model of the algorithms: latency + bytes / bandwidth. It decides nothing; core/plan.c compares its answers. Pure functions.
+ * A cost model of the algorithms: latency + bytes / bandwidth. It decides nothing; core/plan.c compares its answers. Pure
+ * functions.
  */
 #ifndef GF_CORE_TUNER_H
 #define GF_CORE_TUNER_H

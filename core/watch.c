@@ -9,7 +9,8 @@
 
 enum {
     POLLS_PER_CLOCK = 256,               /* reading the clock costs more than a turn should */
-    LOOK_INTERVAL_NS = 500 * 1000 * 1000 /* a look costs a few microseconds a peer: twice a second is nothing, and soon enough for a person */
+    LOOK_INTERVAL_NS = 500 * 1000 * 1000 /* a look costs a few microseconds a peer: twice a second is nothing, and soon enough
+                                            for a person */
 };
 
 static uint64_t now_ns(void)
@@ -28,8 +29,8 @@ static gf_status look_at_peers(struct gf_watch *watch, struct gf_reason *why)
         if (r != peers->rank && !gf_peer_alive(&peers->infos[r])) {
             char text[sizeof ((struct gf_abort_page *)0)->text];
 
-            snprintf(text, sizeof text, "rank %d (process %d on %s) has ended in the middle of an operation", r, (int)peers->infos[r].pid,
-                     peers->infos[r].host);
+            snprintf(text, sizeof text, "rank %d (process %d on %s) has ended in the middle of an operation", r,
+                     (int)peers->infos[r].pid, peers->infos[r].host);
             gf_abort_raise(watch->abort, GF_ERR_PEER, text);
             return gf_abort_check(watch->abort, why);
         }

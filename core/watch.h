@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a host does while it waits for its kernels or for other hosts: the owner's progress, looking for an abort, and now and then
- * looking whether all peers still live.
+ * What a host does while it waits for its kernels or for other hosts: the owner's progress, looking for an abort, and now and
+ * then looking whether all peers still live.
  */
 #ifndef GF_CORE_WATCH_H
 #define GF_CORE_WATCH_H
@@ -21,8 +21,9 @@ struct gf_watch {
     uint64_t looked_ns;            /* monotonic time of the last look at the peers */
 };
 
-/* One turn of a wait, with the signature of gf_host_wait.poll; watch is a struct gf_watch. GF_OK: go on waiting. GF_ERR_PEER: a process
- * of the communicator is gone; all other ranks have been told. GF_ERR_ABORTED or whatever status a peer aborted with. */
+/* One turn of a wait, with the signature of gf_host_wait.poll; watch is a struct gf_watch. GF_OK: go on waiting. GF_ERR_PEER:
+ * a process of the communicator is gone; all other ranks have been told. GF_ERR_ABORTED or whatever status a peer aborted
+ * with. */
 gf_status gf_watch_poll(void *watch, struct gf_reason *why);
 
 #endif

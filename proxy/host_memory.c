@@ -45,7 +45,8 @@ char *gf_host_slots_result(const struct gf_host_slots *m, int rank, uint64_t pie
     return (char *)m->segments[rank].address + GF_LINE + (2 + piece % 2) * m->piece_bytes;
 }
 
-static gf_status create_own(struct gf_host_slots *m, const struct gf_config *config, struct gf_segment_name *name, struct gf_reason *why)
+static gf_status create_own(struct gf_host_slots *m, const struct gf_config *config, struct gf_segment_name *name,
+                            struct gf_reason *why)
 {
     struct gf_fault fault;
     gf_status status = gf_fault_parse(config->fault, m->rank, &fault, why);
@@ -109,7 +110,8 @@ gf_status gf_host_slots_open(struct gf_host_slots *m, const struct gf_config *co
     struct gf_segment_name *names = calloc((size_t)bootstrap->ranks, sizeof *names);
 
     *m = (struct gf_host_slots){
-        .device = device, .rank = bootstrap->rank, .ranks = bootstrap->ranks, .piece_bytes = choose_piece_bytes(config, bootstrap->ranks),
+        .device = device, .rank = bootstrap->rank, .ranks = bootstrap->ranks,
+        .piece_bytes = choose_piece_bytes(config, bootstrap->ranks),
     };
     gf_status status = names ? create_own(m, config, &own, why) : GF_ERR_NO_MEMORY;
 

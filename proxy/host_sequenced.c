@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Host-sequenced allreduce, piece by piece: copy in, reduce, copy out. While the CPUs reduce a piece, the copy engine brings the next one
- * and takes the one before.
+ * Host-sequenced allreduce, piece by piece: copy in, reduce, copy out. While the CPUs reduce a piece, the copy engine brings
+ * the next one and takes the one before.
  */
 #include "proxy/host_sequenced.h"
 
@@ -13,8 +13,8 @@
 #include "proxy/host_memory.h"
 #include "proxy/host_reduce.h"
 
-/* From this size of a piece on each rank reduces its share and all read the board, which costs one more meeting of the hosts (about a
- * microsecond); below it each rank reduces everything for itself. A core reduces some 10 GB/s. */
+/* From this size of a piece on each rank reduces its share and all read the board, which costs one more meeting of the hosts
+ * (about a microsecond); below it each rank reduces everything for itself. A core reduces some 10 GB/s. */
 enum { SHARE_BYTES = 32 * 1024 };
 /* Shares begin at multiples of this many elements, so at whole lines of the board. */
 enum { SHARE_ELEMENTS = GF_LINE };
@@ -41,8 +41,8 @@ struct call {
     struct gf_reason *why;
 };
 
-static gf_status host_create(const struct gf_config *config, const struct gf_bootstrap *bootstrap, gf_device *device, gf_stream *stream,
-                             void **state, struct gf_reason *why)
+static gf_status host_create(const struct gf_config *config, const struct gf_bootstrap *bootstrap, gf_device *device,
+                             gf_stream *stream, void **state, struct gf_reason *why)
 {
     struct host_sequenced *s = calloc(1, sizeof *s);
 
@@ -91,8 +91,8 @@ static gf_status poll_once(const struct call *call, uint32_t *turn, uint64_t *be
         if (*began_ns == 0) {
             *began_ns = now;
         } else if (now - *began_ns > deadline_ns) {
-            gf_reason_set(call->why, "rank %d waited longer than deadline_ms = %llu for the hosts of its peers", call->s->memory.rank,
-                          (unsigned long long)(deadline_ns / 1000000u));
+            gf_reason_set(call->why, "rank %d waited longer than deadline_ms = %llu for the hosts of its peers",
+                          call->s->memory.rank, (unsigned long long)(deadline_ns / 1000000u));
             return GF_ERR_TIMEOUT;
         }
     }
@@ -172,7 +172,8 @@ static gf_status queue_copy(const struct call *call, void *to, const void *from,
     gf_status status = gf_device_copy(call->s->memory.device, call->s->stream, to, from, bytes);
 
     if (status != GF_OK) {
-        gf_reason_set(call->why, "a copy of %zu bytes between device and host could not be started: %s", bytes, gf_status_string(status));
+        gf_reason_set(call->why, "a copy of %zu bytes between device and host could not be started: %s", bytes,
+                      gf_status_string(status));
     }
     return status;
 }
@@ -184,8 +185,8 @@ static gf_status copy_in(const struct call *call, uint64_t piece)
     size_t offset, elements = piece_elements(call, piece, &offset);
     gf_status status = piece >= 2 ? await_all(call, REDUCED, piece - 1) : GF_OK;
 
-    return status == GF_OK ? queue_copy(call, gf_host_slots_input(m, m->rank, piece), call->send + offset, elements * call->element_bytes)
-        : status;
+    return status == GF_OK ? queue_copy(call, gf_host_slots_input(m, m->rank, piece), call->send + offset,
+                                        elements * call->element_bytes) : status;
 }
 
 /* Reduces elements [begin, end) of a piece into the result slot of rank `owner`. */
@@ -202,7 +203,8 @@ static void reduce_range(const struct call *call, uint64_t piece, size_t begin, 
                    call->type, call->op);
 }
 
-/* This rank's part of the work. That all have arrived says too that all are done with the result slots of the piece before the last. */
+/* This rank's part of the work. That all have arrived says too that all are done with the result slots of the piece before the
+ * last. */
 static gf_status reduce(const struct call *call, uint64_t piece)
 {
     const struct gf_host_slots *m = &call->s->memory;

@@ -46,7 +46,8 @@ static gf_status allocate(struct gf_connector *c, struct p2p *p2p, size_t bytes,
         status = gf_device_stream_sync(c->device, c->stream);
     }
     if (status != GF_OK) {
-        gf_reason_set(why, "%zu bytes of device memory for a connection could not be zeroed: %s", bytes, gf_status_string(status));
+        gf_reason_set(why, "%zu bytes of device memory for a connection could not be zeroed: %s", bytes,
+                      gf_status_string(status));
     }
     return status;
 }

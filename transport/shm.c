@@ -82,7 +82,8 @@ static gf_status attach_peer(struct gf_connector *c, struct shm *shm, const stru
         return GF_OK;
     }
     if (theirs->memory.bytes < theirs->shape.bytes) {
-        gf_reason_set(why, "rank %d described a segment that is smaller than its connection: use one version of gpufifo on all ranks", c->peer);
+        gf_reason_set(why, "rank %d described a segment that is smaller than its connection: use one version of gpufifo on all "
+                      "ranks", c->peer);
         return GF_ERR_PEER;
     }
     if (gf_fault_hits(c->fault, GF_FAULT_ATTACH, why)) {

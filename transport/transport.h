@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The transports there are. The table that each fills is struct gf_transport in core/connector.h, since core may not look up here.
+ * The transports there are. The table that each fills is struct gf_transport in core/connector.h, since core may not look up
+ * here.
  */
 #ifndef GF_TRANSPORT_TRANSPORT_H
 #define GF_TRANSPORT_TRANSPORT_H

@@ -144,14 +144,14 @@ static int compare(struct gftest_rank *rank, const struct gftest_allreduce *what
         }
     }
     free(expected);
-    GFTEST_CHECK(rank, wrong == 0, "%s of %zu %s, seed %llu: %zu elements are wrong, the first is %zu", gf_op_name(what->op), what->count,
-                 gf_type_name(what->type), (unsigned long long)what->seed, wrong, first);
+    GFTEST_CHECK(rank, wrong == 0, "%s of %zu %s, seed %llu: %zu elements are wrong, the first is %zu", gf_op_name(what->op),
+                 what->count, gf_type_name(what->type), (unsigned long long)what->seed, wrong, first);
     GFTEST_CHECK(rank, margins_are_whole(out), "%s of %zu %s", gf_op_name(what->op), what->count, gf_type_name(what->type));
     return 0;
 }
 
-static int run_and_compare(struct gftest_rank *rank, struct gftest_comm *c, const struct gftest_allreduce *what, struct buffer *in,
-                           struct buffer *out)
+static int run_and_compare(struct gftest_rank *rank, struct gftest_comm *c, const struct gftest_allreduce *what,
+                           struct buffer *in, struct buffer *out)
 {
     struct gf_reason why = { "" };
     char *send = (char *)in->memory + in->offset, *recv = (char *)out->memory + out->offset;

@@ -21,9 +21,10 @@ struct gftest_comm {
 /* The defaults of the component. */
 struct gf_config gftest_config(void);
 
-/* Opens the emulated device (the environment variable GPUFIFO_EMULATED says which) and creates the communicator. After a failure of
- * gf_comm_create, whose status it returns, the device is open and c->comm is null. */
-gf_status gftest_comm_open(struct gftest_rank *rank, const struct gf_config *config, struct gftest_comm *c, struct gf_reason *why);
+/* Opens the emulated device (the environment variable GPUFIFO_EMULATED says which) and creates the communicator. After a
+ * failure of gf_comm_create, whose status it returns, the device is open and c->comm is null. */
+gf_status gftest_comm_open(struct gftest_rank *rank, const struct gf_config *config, struct gftest_comm *c,
+                           struct gf_reason *why);
 void gftest_comm_close(struct gftest_comm *c);
 
 /* One allreduce of values that any order of reduction brings to the same bits. Its buffers begin `offset` elements into an

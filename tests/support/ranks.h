@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks without MPI: forked processes with a struct gf_bootstrap over one shared mapping, so that core, transports and the executor are
- * tested with several processes in a unit test.
+ * Ranks without MPI: forked processes with a struct gf_bootstrap over one shared mapping, so that core, transports and the
+ * executor are tested with several processes in a unit test.
  */
 #ifndef GF_TESTS_SUPPORT_RANKS_H
 #define GF_TESTS_SUPPORT_RANKS_H
@@ -21,13 +21,14 @@ struct gftest_rank {
 
 /* How the ranks ended. */
 struct gftest_end {
-    int failed;                        /* ranks that ended with an exit status other than 0, or by a signal that the test did not send */
+    int failed;                        /* ranks that ended with an exit status other than 0, or by a signal that the test did
+                                          not send */
     int killed;                        /* ranks that ended by SIGKILL of their own (gftest_die) */
     bool timed_out;                    /* the run was ended from outside */
 };
 
-/* Forks the ranks, runs body in each, and waits for all of them. body returns 0 when all is well; what is wrong it says on stderr. After
- * `seconds` what still runs is killed: that limit only ends a hang, results never depend on it. */
+/* Forks the ranks, runs body in each, and waits for all of them. body returns 0 when all is well; what is wrong it says on
+ * stderr. After `seconds` what still runs is killed: that limit only ends a hang, results never depend on it. */
 struct gftest_end gftest_run(int ranks, int (*body)(struct gftest_rank *), void *argument, int seconds);
 
 /* The same, and fails the running cmocka test unless all ranks ended well. */

@@ -247,8 +247,10 @@ static int check_links(struct gftest_rank *rank, const struct scenario *scenario
         links += to + from;
         GFTEST_CHECK(rank, (send->state == GF_CONN_READY) == to);
         GFTEST_CHECK(rank, (recv->state == GF_CONN_READY) == from);
-        GFTEST_CHECK(rank, !to || strcmp(send->transport->name, scenario->transport(rank->rank, q)) == 0, "to %d by %s", q, send->transport->name);
-        GFTEST_CHECK(rank, !from || strcmp(recv->transport->name, scenario->transport(q, rank->rank)) == 0, "from %d by %s", q, recv->transport->name);
+        GFTEST_CHECK(rank, !to || strcmp(send->transport->name, scenario->transport(rank->rank, q)) == 0, "to %d by %s", q,
+                     send->transport->name);
+        GFTEST_CHECK(rank, !from || strcmp(recv->transport->name, scenario->transport(q, rank->rank)) == 0, "from %d by %s", q,
+                     recv->transport->name);
     }
     GFTEST_CHECK(rank, fake.alive == links, "%d alive, %d links", fake.alive, links);
     return 0;
@@ -262,7 +264,8 @@ static int pattern_body(struct gftest_rank *rank)
     int lines = 0;
     const struct gf_log log = { .write = count_line, .ctx = &lines, .verbose = GF_LOG_PATH };
     const struct gf_connect_setup setup = {
-        .config = &scenario->config, .log = &log, .name = "test", .bootstrap = &rank->bootstrap, .peers = &peers, .transports = transports,
+        .config = &scenario->config, .log = &log, .name = "test", .bootstrap = &rank->bootstrap, .peers = &peers,
+        .transports = transports,
     };
     struct gf_pattern pattern;
     struct gf_reason why = { "" };
@@ -355,16 +358,19 @@ static void test_failure_takes_the_next_transport_at_both_ends(void **state)
 static void test_no_transport_is_the_same_answer_everywhere(void **state)
 {
     (void)state;
-    expect_scenario((struct scenario){ .without_ipc = -1, .fails = everything_at_1, .expected = GF_ERR_UNSUPPORTED, .reason = "no transport connects" });
+    expect_scenario((struct scenario){ .without_ipc = -1, .fails = everything_at_1, .expected = GF_ERR_UNSUPPORTED,
+        .reason = "no transport connects" });
     expect_scenario((struct scenario){
-        .without_ipc = 0, .config = { .transport = GF_TRANSPORT_P2P }, .expected = GF_ERR_UNSUPPORTED, .reason = "no forced transport" });
+        .without_ipc = 0, .config = { .transport = GF_TRANSPORT_P2P }, .expected = GF_ERR_UNSUPPORTED,
+        .reason = "no forced transport" });
 }
 
 static void test_strict_makes_a_fall_back_an_error(void **state)
 {
     (void)state;
     expect_scenario((struct scenario){
-        .without_ipc = -1, .config = { .strict = true }, .fails = one_direction, .expected = GF_ERR_DEVICE, .reason = "strict: rank" });
+        .without_ipc = -1, .config = { .strict = true }, .fails = one_direction, .expected = GF_ERR_DEVICE,
+        .reason = "strict: rank" });
     expect_scenario((struct scenario){ .without_ipc = -1, .config = { .strict = true }, .transport = all_fast });
 }
 

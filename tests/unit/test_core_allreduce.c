@@ -56,7 +56,8 @@ static int check_plan(struct gftest_rank *rank, struct gftest_comm *c, const str
 
 static int sizes_body(struct gftest_rank *rank)
 {
-    static const size_t counts[] = { 0, 1, 2, 3, 31, 32, 33, 255, 256, 257, 511, 512, 513, 2047, 2048, 2049, 8191, 8192, 8193, 100003 };
+    static const size_t counts[] = { 0, 1, 2, 3, 31, 32, 33, 255, 256, 257, 511, 512, 513, 2047, 2048, 2049, 8191, 8192, 8193,
+        100003 };
     const struct way *way = rank->argument;
     struct gf_config config = small_slots(way);
     struct gftest_comm c;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Communicators come and go without leaving memory, mappings or descriptors behind, and end only when peers have taken what was sent.
+ * Communicators come and go without leaving memory, mappings or descriptors behind, and end only when peers have taken what
+ * was sent.
  */
 #include <dirent.h>
 #include <setjmp.h>
@@ -90,7 +91,8 @@ static int life_body(struct gftest_rank *rank)
             maps = mappings();
         }
     }
-    GFTEST_CHECK(rank, open_descriptors() <= descriptors, "%d descriptors, %d after the first rounds", open_descriptors(), descriptors);
+    GFTEST_CHECK(rank, open_descriptors() <= descriptors, "%d descriptors, %d after the first rounds", open_descriptors(),
+                 descriptors);
     GFTEST_CHECK(rank, mappings() <= maps + 8, "%d mappings, %d after the first rounds", mappings(), maps);
     gf_device_close(device);
     return 0;
@@ -135,8 +137,8 @@ static void test_failed_connection_gives_memory_back(void **state)
     unsetenv("GPUFIFO_EMULATED");
 }
 
-/* Makes it look as if the next rank had not yet taken one step more, and ends the communicator: that must wait. Rank 1 notes that it
- * lets go before it does, by an abort. The flag is in memory shared by the ranks. */
+/* Makes it look as if the next rank had not yet taken one step more, and ends the communicator: that must wait. Rank 1 notes
+ * that it lets go before it does, by an abort. The flag is in memory shared by the ranks. */
 static int drain_body(struct gftest_rank *rank)
 {
     uint32_t *let_go = rank->argument;

@@ -180,7 +180,8 @@ static void test_fault_settings(void **state)
     assert_false(gf_fault_hits(&fault, GF_FAULT_ATTACH, &why));
     assert_true(gf_fault_hits(&fault, GF_FAULT_ATTACH, &why));
     assert_true(gf_fault_hits(&fault, GF_FAULT_ATTACH, &why));
-    static const char *const wrong[] = { "ipc_open", "ipc_open:", "ipc_open:0", "ipc_open:-1", "ipc:1", "segment:1,", "segment:1@", "segment:1;", ":1" };
+    static const char *const wrong[] = { "ipc_open", "ipc_open:", "ipc_open:0", "ipc_open:-1", "ipc:1", "segment:1,",
+        "segment:1@", "segment:1;", ":1" };
 
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         assert_int_equal(gf_fault_parse(wrong[i], 0, &fault, &why), GF_ERR_INVALID);

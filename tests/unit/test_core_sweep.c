@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What happens when the epochs of LL lines run out. Built with GF_LL_FLAG_BITS = 8, so that this is after 255 pieces; the host side and the
- * kernels of this program are built so (core.mk), everything else is the library's.
+ * What happens when the epochs of LL lines run out. Built with GF_LL_FLAG_BITS = 8, so that this is after 255 pieces; the host
+ * side and the kernels of this program are built so (core.mk), everything else is the library's.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,16 +39,16 @@ static int sweep_body(struct gftest_rank *rank)
         GFTEST_CHECK(rank, gftest_allreduce(rank, &c, &what) == 0);
         GFTEST_CHECK(rank, gf_comm_last_plan(c.comm)->pieces == pieces[i]);
         all += pieces[i];
-        GFTEST_CHECK(rank, c.comm->one_shot.epochs_left == 254 - (all - 1) % 255, "%u left after %llu", c.comm->one_shot.epochs_left,
-                     (unsigned long long)all);
+        GFTEST_CHECK(rank, c.comm->one_shot.epochs_left == 254 - (all - 1) % 255, "%u left after %llu",
+                     c.comm->one_shot.epochs_left, (unsigned long long)all);
     }
     gftest_barrier(rank);
     gftest_comm_close(&c);
     return 0;
 }
 
-/* A full piece by two blocks, single elements by one for the rest of the epochs, and again: the lines of the second block still carry
- * the flag of the full piece, and would be taken for the new one's if nobody cleared them. */
+/* A full piece by two blocks, single elements by one for the rest of the epochs, and again: the lines of the second block
+ * still carry the flag of the full piece, and would be taken for the new one's if nobody cleared them. */
 static int stale_body(struct gftest_rank *rank)
 {
     struct gf_config config = gftest_config();

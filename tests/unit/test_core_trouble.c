@@ -97,15 +97,18 @@ static void test_p2p_falls_back_to_shm(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-        expect_set_up("", (struct set_up){ .fault = faults[i], .configure = ask_for_one_shot, .algorithm = GF_PLAN_ONE_SHOT, .warning = "next is shm" });
+        expect_set_up("", (struct set_up){ .fault = faults[i], .configure = ask_for_one_shot, .algorithm = GF_PLAN_ONE_SHOT,
+            .warning = "next is shm" });
     }
-    expect_set_up("", (struct set_up){ .fault = "ipc_open:2@1", .configure = ask_for_ring, .algorithm = GF_PLAN_RING, .warning = "next is shm" });
+    expect_set_up("", (struct set_up){ .fault = "ipc_open:2@1", .configure = ask_for_ring, .algorithm = GF_PLAN_RING,
+        .warning = "next is shm" });
     expect_set_up("noipc", (struct set_up){ .configure = ask_for_ring, .algorithm = GF_PLAN_RING });
 }
 
 static void test_strict_fall_back_is_an_error(void **state)
 {
-    struct set_up s = { .fault = "ipc_open:1@1", .configure = ask_for_strict, .status = GF_ERR_DEVICE, .algorithm = GF_PLAN_ONE_SHOT, .reason = "strict" };
+    struct set_up s = { .fault = "ipc_open:1@1", .configure = ask_for_strict, .status = GF_ERR_DEVICE,
+        .algorithm = GF_PLAN_ONE_SHOT, .reason = "strict" };
 
     (void)state;
     expect_set_up("", s);
@@ -121,12 +124,17 @@ static void test_strict_fall_back_is_an_error(void **state)
 static void test_paths_in_turn(void **state)
 {
     (void)state;
-    expect_set_up("", (struct set_up){ .fault = "ipc_open:1@1,attach:3@1", .algorithm = GF_PLAN_RING, .warning = "one-shot cannot be used" });
-    expect_set_up("noipc", (struct set_up){ .fault = "attach:3+@1", .algorithm = GF_PLAN_HOST, .warning = "ring cannot be used" });
-    expect_set_up("noipc", (struct set_up){ .fault = "register:1+", .algorithm = GF_PLAN_HOST, .warning = "ring cannot be used" });
-    expect_set_up("noipc", (struct set_up){ .fault = "attach:3+@1,host_segment:1@2", .status = GF_ERR_UNSUPPORTED, .algorithm = GF_PLAN_STAGE,
+    expect_set_up("", (struct set_up){ .fault = "ipc_open:1@1,attach:3@1", .algorithm = GF_PLAN_RING,
+        .warning = "one-shot cannot be used" });
+    expect_set_up("noipc", (struct set_up){ .fault = "attach:3+@1", .algorithm = GF_PLAN_HOST,
+        .warning = "ring cannot be used" });
+    expect_set_up("noipc", (struct set_up){ .fault = "register:1+", .algorithm = GF_PLAN_HOST,
+        .warning = "ring cannot be used" });
+    expect_set_up("noipc", (struct set_up){ .fault = "attach:3+@1,host_segment:1@2", .status = GF_ERR_UNSUPPORTED,
+        .algorithm = GF_PLAN_STAGE,
                                             .reason = "host memory could not be shared", .warning = "host cannot be used" });
-    expect_set_up("", (struct set_up){ .fault = "ipc_open:1@1,attach:3@1", .configure = ask_for_one_shot, .status = GF_ERR_UNSUPPORTED,
+    expect_set_up("", (struct set_up){ .fault = "ipc_open:1@1,attach:3@1", .configure = ask_for_one_shot,
+        .status = GF_ERR_UNSUPPORTED,
                                        .algorithm = GF_PLAN_STAGE, .reason = "asked for", .warning = "one-shot cannot be used" });
     expect_set_up("", (struct set_up){ .fault = "launch:1@1", .algorithm = GF_PLAN_HOST, .warning = "the host reduces instead" });
 }
@@ -134,8 +142,10 @@ static void test_paths_in_turn(void **state)
 static void test_creating_fails_alike(void **state)
 {
     (void)state;
-    expect_set_up("", (struct set_up){ .fault = "segment:1@1", .created = GF_ERR_UNSUPPORTED, .reason = "rank 1: the step segment" });
-    expect_set_up("", (struct set_up){ .fault = "attach:2@2", .created = GF_ERR_UNSUPPORTED, .reason = "rank 2: the step attach" });
+    expect_set_up("", (struct set_up){ .fault = "segment:1@1", .created = GF_ERR_UNSUPPORTED,
+        .reason = "rank 1: the step segment" });
+    expect_set_up("", (struct set_up){ .fault = "attach:2@2", .created = GF_ERR_UNSUPPORTED,
+        .reason = "rank 2: the step attach" });
     expect_set_up("", (struct set_up){ .fault = "nonsense", .created = GF_ERR_INVALID, .reason = "step:n" });
 }
 
@@ -152,8 +162,10 @@ static void no_slots(int rank, struct gf_config *config)
 static void test_settings_are_checked(void **state)
 {
     (void)state;
-    expect_set_up("", (struct set_up){ .configure = differ, .created = GF_ERR_UNSUPPORTED, .reason = "simple_slot_bytes = 132096" });
-    expect_set_up("", (struct set_up){ .configure = no_slots, .created = GF_ERR_INVALID, .reason = "rank 1: the setting ll_slot_bytes is 0" });
+    expect_set_up("", (struct set_up){ .configure = differ, .created = GF_ERR_UNSUPPORTED,
+        .reason = "simple_slot_bytes = 132096" });
+    expect_set_up("", (struct set_up){ .configure = no_slots, .created = GF_ERR_INVALID,
+        .reason = "rank 1: the setting ll_slot_bytes is 0" });
 }
 
 static void test_one_process_at_a_time(void **state)

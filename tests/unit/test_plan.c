@@ -22,7 +22,8 @@ static struct gf_config default_config(void)
 static struct gf_plan_input default_input(size_t count)
 {
     return (struct gf_plan_input){
-        .count = count, .type = GF_FLOAT, .op = GF_SUM, .ranks = 4, .blocks = 33, .kernels_may_wait = true, .device_has_type = true,
+        .count = count, .type = GF_FLOAT, .op = GF_SUM, .ranks = 4, .blocks = 33, .kernels_may_wait = true,
+        .device_has_type = true,
     };
 }
 
@@ -168,7 +169,8 @@ static void check_limits(const struct gf_config *config, const struct gf_plan_in
     assert_true(!launches || input->kernels_may_wait);
     assert_true(!(input->unavailable & 1u << plan->algorithm));
     assert_true(launches ? plan->blocks >= 1 && plan->blocks <= input->blocks : plan->blocks == 0);
-    assert_true(launches ? plan->threads >= 32 && plan->threads <= GF_BLOCK_THREADS && plan->threads % 32 == 0 : plan->threads == 0);
+    assert_true(launches ? plan->threads >= 32 && plan->threads <= GF_BLOCK_THREADS && plan->threads % 32 == 0
+                         : plan->threads == 0);
     if (plan->algorithm == GF_PLAN_ONE_SHOT) {
         size_t piece = config->ll_slot_bytes / gf_type_size(input->type);
 
