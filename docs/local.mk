@@ -1,2 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
+dist_doc_DATA = README.md ARCHITECTURE.md docs/mca.md docs/performance.md docs/testing.md
 
+# ompi_info is not ours: it cannot load a component that needs a sanitizer's library.
+if !GF_SANITIZE
+TESTS += tests/check_mca_docs.sh
+endif
+dist_check_SCRIPTS += tests/check_mca_docs.sh

@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# gpufifo-bench as a program: its table, its JSON, a comparison of two settings, wrong options. It checks its own results; what it
+# measures is not looked at.
+. "${srcdir:-.}/tests/mpi/runs.sh"
+
+json=$(mktemp)
+runner=$(mktemp)
+trap 'rm -f "$output" "$json" "$runner"' EXIT
+
+valid_json() {
+    if "$PYTHON" -c 'import json, sys; rows = json.load(open(sys.argv[1]))["rows"]; sys.exit(not rows or any(r["wrong"] for r in rows))' \
+        "$json"; then
+        good
+    else
+        bad "no JSON with right results"
+    fi
+}
+
+few="--iterations 5 --warmup 1 --factor 16"
+run_prints " 32768 .* 0  one_shot" 2 gpufifo-bench --max 32K $few --json "$json"
+valid_json
+run_prints "staged(us)  ratio" 3 gpufifo-bench --max 32K $few --staged --type int32 --op max --json "$json"
+valid_json
+run_prints "memory host to device" 2 gpufifo-bench --max 1K $few --memory host,device --type double --op prod
+run_prints "memory managed to pinned" 2 gpufifo-bench --max 1K $few --memory managed,pinned --type int8 --op min
+run_fails 'type takes float' 1 gpufifo-bench --type real
+run_fails 'a number of bytes' 1 gpufifo-bench --min lots
+run_fails 'larger than --max' 1 gpufifo-bench --min 8K --max 4K
+run_fails 'needs a second side' 1 gpufifo-bench --compare ""
+run_fails 'no device: ' 2 gpufifo-bench --device nonsense
+
+# A comparison starts mpirun itself, by way of run_mpi.sh, whose first argument is the number of ranks.
+shown="gpufifo-bench --compare"
+cat > "$runner" <<END
+#!/bin/sh
+MPIRUN=$MPIRUN exec "$runs_folder/run_mpi.sh" "\$@"
+END
+chmod +x "$runner"
+"$GF_BUILDDIR/gpufifo-env" env MPIRUN="$runner" "$GF_BUILDDIR/gpufifo-bench" --compare "2 --mca coll_gpufifo_algorithm ring" \
+    --compare "2 --mca coll ^gpufifo -- --memory host" --rounds 2 --max 32K $few --json "$json" > "$output" 2>&1
+result=$?
+judge zero "ring .* -  .* 0$"
+valid_json
+"$GF_BUILDDIR/gpufifo-env" env MPIRUN="$runner" "$GF_BUILDDIR/gpufifo-bench" --compare "2 --nonsense" --compare "2" --max 8 > "$output" 2>&1
+result=$?
+judge nonzero "this side could not be measured"
+finish
