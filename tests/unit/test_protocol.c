@@ -245,6 +245,51 @@ static void unequal_counts_are_noticed(void **state)
     world_destroy(lesser.world);
 }
 
+#if GF_LL_FLAG_BITS == 8
+/* One of two ranks that wear out the epochs: a call that fills the slot, then short ones, then, with the epoch of the first, one for which
+ * rank 1 sends a single line. Rank 0 must not take the old lines for new ones: it waits until it is told to leave. */
+struct wearer {
+    pthread_t thread;
+    struct world *world;
+    uint32_t rank;
+    bool all_right;
+    enum gf_kernel_error last;
+};
+
+static void *wear_out_epochs(void *argument)
+{
+    enum { FULL = 32 };
+    struct wearer *w = argument;
+    float data[FULL] = { 0 };
+    struct world_call full = float_sum(true, data, data, FULL), brief = float_sum(true, data, data, 1);
+    w->all_right = world_launch(w->world, w->rank, &full) == GF_KERNEL_OK;
+    for (uint32_t epoch = 2; epoch < GF_LL_EPOCH_LAST; epoch++)
+        w->all_right &= world_launch(w->world, w->rank, &brief) == GF_KERNEL_OK;
+    w->last = world_launch(w->world, w->rank, w->rank == 0 ? &full : &brief);
+    if (w->rank == 1)
+        world_abort(w->world);
+    return NULL;
+}
+
+static void a_sweep_forgets_old_lines(void **state)
+{
+    (void)state;
+    struct world_shape shape = { .ranks = 2, .blocks = 1, .threads = 1, .ll_slot_bytes = 256, .slot_bytes = 128 };
+    struct world *world = world_create(&shape);
+    struct wearer wearer[2];
+    for (uint32_t r = 0; r < 2; r++) {
+        wearer[r] = (struct wearer){ .world = world, .rank = r };
+        assert_int_equal(pthread_create(&wearer[r].thread, NULL, wear_out_epochs, &wearer[r]), 0);
+    }
+    for (uint32_t r = 0; r < 2; r++)
+        pthread_join(wearer[r].thread, NULL);
+    assert_true(wearer[0].all_right && wearer[1].all_right);
+    assert_int_equal(wearer[0].last, GF_KERNEL_ABORTED);
+    assert_int_equal(wearer[1].last, GF_KERNEL_OK);
+    world_destroy(world);
+}
+#endif
+
 int main(void)
 {
     const char *given = getenv("GPUFIFO_TEST_SEED");
@@ -254,6 +299,9 @@ int main(void)
         cmocka_unit_test(stores_are_seen_at_once),
         cmocka_unit_test(stores_are_seen_late),
         cmocka_unit_test(a_sender_keeps_to_its_credit),
+#if GF_LL_FLAG_BITS == 8
+        cmocka_unit_test(a_sweep_forgets_old_lines),
+#endif
         cmocka_unit_test(a_missing_peer_is_a_timeout),
         cmocka_unit_test(an_abort_ends_the_wait),
         cmocka_unit_test(unequal_counts_are_noticed),
