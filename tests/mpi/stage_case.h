@@ -24,6 +24,7 @@ struct stage_case {
     struct stage_memory send_reference, recv_reference;
     struct stage_arguments tested, reference;
     struct stage_arrays send_arrays, recv_arrays;
+    size_t recv_compared;                  /* bytes from the start of the block */
 };
 
 /* Draws everything from the choice and allocates; kinds are this rank's. The case must stay where it is. */

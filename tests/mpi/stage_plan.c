@@ -97,7 +97,8 @@ void stage_peers_find(const struct stage_choice *choice, struct stage_peers *pee
     }
 }
 
-/* What one rank sends to another; both compute it. In place, what goes out is as much as what comes in. */
+/* What one rank sends to another; both compute it. In place, what goes out is as much as what comes in, and never nothing: Open
+ * MPI 4.1 then loses count of the non-blocking operations of that communicator. */
 static int elements(const struct stage_choice *choice, int from, int to)
 {
     const struct stage_collective *collective = choice->collective;
@@ -108,8 +109,8 @@ static int elements(const struct stage_choice *choice, int from, int to)
     if (!collective->by_sender && !collective->by_receiver) {
         return 1 + stage_draw(choice->seed, 0, 0, MOST_ELEMENTS);
     }
-    if (choice->in_place && collective->by_sender && collective->by_receiver && from > to) {
-        return elements(choice, to, from);
+    if (choice->in_place && collective->by_sender && collective->by_receiver) {
+        return 1 + stage_draw(choice->seed, from < to ? from : to, from < to ? to : from, MOST_ELEMENTS);
     }
     return stage_draw(choice->seed, collective->by_sender ? from : 0, collective->by_receiver ? to : 0, MOST_ELEMENTS + 1);
 }
@@ -210,12 +211,16 @@ static void find_bounds(struct stage_plan *plan)
     }
 }
 
-/* A type for so many elements one behind the other; more columns than there are would overlap. */
-static const struct stage_type *pick_type(const struct stage_types *types, uint64_t seed, int a, int b, int together)
+/* A type for so many elements one behind the other. More columns than there are would overlap; and Open MPI's own algorithms fail
+ * on negative extents but where they are `direct`: they take no temporary memory and no span. */
+static const struct stage_type *pick_type(const struct stage_types *types, uint64_t seed, int a, int b, int together, bool direct)
 {
     int name = stage_draw(seed, a, b, STAGE_TYPES);
 
-    return &types->type[name == STAGE_COLUMN && together > STAGE_COLUMNS ? STAGE_GAPS : name];
+    if ((name == STAGE_COLUMN && together > STAGE_COLUMNS) || (name == STAGE_BACKWARD && !direct)) {
+        name = STAGE_GAPS;
+    }
+    return &types->type[name];
 }
 
 static void place_parts(const struct stage_types *types, const struct stage_choice *choice, enum stage_side side, bool sends,
@@ -223,17 +228,22 @@ static void place_parts(const struct stage_types *types, const struct stage_choi
 {
     uint64_t seed = choice->seed + (sends ? 1000 : 2000);
     bool apart = side == SIDE_V || side == SIDE_W;
-    int total = 0;
+    int total = 0, most = 0;
 
     for (int i = 0; i < plan->parts; i++) {
         total += plan->count[i];
+        most = plan->count[i] > most ? plan->count[i] : most;
     }
     for (int i = 0; i < plan->parts; i++) {
-        plan->type[i] = pick_type(types, seed, rank, side == SIDE_W ? 20 + i : 20, apart ? plan->count[i] : total);
+        plan->type[i] = pick_type(types, seed, rank, side == SIDE_W ? 20 + i : 20, apart ? most : total,
+                                  (side == SIDE_V && !choice->in_place) || choice->collective->rooted == ROOTED_BCAST);
         plan->at[i] = (ptrdiff_t)i * plan->count[i] * plan->type[i]->extent;
     }
     if (apart) {
         spread_parts(plan, side, seed, rank);
+    }
+    if (side == SIDE_W && plan->parts == 1) {
+        plan->at[0] = 0;   /* Open MPI 4.1 alone multiplies the only rank's displacement by the extent */
     }
 }
 
@@ -251,7 +261,7 @@ static void plan_side(const struct stage_types *types, const struct stage_choice
         place_parts(types, choice, side, sends, peers->rank, plan);
     } else {   /* all ranks and both sides have one type, which must suit the longest buffer */
         int longest = choice->collective->send == SIDE_SUM ? STAGE_COLUMNS + 1 : MOST_ELEMENTS;
-        plan->type[0] = choice->multiply ? pick_type(types, choice->seed, 0, 20, longest) : &types->type[STAGE_DENSE];
+        plan->type[0] = choice->multiply ? pick_type(types, choice->seed, 0, 20, longest, false) : &types->type[STAGE_DENSE];
     }
     find_bounds(plan);
 }
@@ -301,6 +311,10 @@ void stage_plan_make(const struct stage_types *types, const struct stage_choice 
     plan_side(types, choice, peers, collective->send, true, send);
     /* In place, the contribution lies where the result goes, and may be longer. */
     plan_side(types, choice, peers, send->in_place && collective->send == SIDE_SUM ? SIDE_SUM : collective->recv, false, recv);
+    if (collective->send == SIDE_SUM) {
+        ptrdiff_t low;
+        part_bounds(recv->type[0], result_elements(choice, peers, index_in_group(peers)), &low, &recv->result_high);
+    }
 }
 
 static void fill_arrays(const struct stage_plan *plan, enum stage_side side, struct stage_arrays *arrays)
@@ -339,8 +353,8 @@ static int root_argument(const struct stage_choice *choice, const struct stage_p
 }
 
 /* The counts of reduce_scatter are those of the results, wherever the contribution is. */
-    if (collective->reduces && !choice->multiply) {   /* MPI_SUM adds the ints of dense elements */
-                              struct stage_arguments *arguments)
+static void set_result_counts(const struct stage_choice *choice, const struct stage_peers *peers,
+                              struct stage_arrays *recv_arrays, struct stage_arguments *arguments)
 {
     arguments->rcount = result_elements(choice, peers, index_in_group(peers));
     for (int i = 0; i < peers->group_count; i++) {

@@ -43,6 +43,7 @@ struct stage_plan {
     const struct stage_type *type[STAGE_PEERS];
     ptrdiff_t at[STAGE_PEERS];             /* the part's origin */
     ptrdiff_t low, high;                   /* data is in low <= i < high; both 0 if there is none */
+    ptrdiff_t result_high;                 /* of reduce_scatter in place: where the result ends, before `high` */
 };
 
 /* The plan as MPI takes it. */

@@ -3,7 +3,8 @@
  * Every collective in every form with every mixture of host and device buffers, on ranks, grids and graphs, and between groups:
  * the same bytes as on host buffers.
  *
- * Usage: test_stage [seed=N] [rounds=N] [only=NAME]
+ * Usage: test_stage [seed=N] [rounds=N] [only=NAME] [host]
+ * host: with host buffers only, to see whether the MPI alone passes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@ struct options {
     uint64_t seed;
     int rounds;
     const char *only;          /* name of one collective; null: all */
+    int mixtures;              /* of memory kinds */
 };
 
 enum { TOPOLOGIES = 4, MIXTURES = 5 };
@@ -65,9 +67,12 @@ static enum gpufifo_memory kind_of(const struct harness *h, uint64_t seed, int m
     return kinds[stage_draw(seed, h->rank, 40 + side, 5)];
 }
 
-static void run_variants(struct harness *h, const struct stage_types *types, struct stage_choice *choice, enum stage_form form)
+static void run_variants(struct harness *h, const struct stage_types *types, struct stage_choice *choice, int mixtures,
+                         enum stage_form form)
 {
-    for (int mixture = 0; mixture < MIXTURES; mixture++) {
+    enum gpufifo_memory kind = mixtures == 1 ? GPUFIFO_MEMORY_HOST : GPUFIFO_MEMORY_DEVICE;
+
+    for (int mixture = 0; mixture < mixtures; mixture++) {
         for (int variant = 0; variant < 4; variant++) {
             choice->in_place = (variant & 1) && choice->collective->in_place != IN_PLACE_NOT;
             choice->multiply = variant & 2;
@@ -78,13 +83,13 @@ static void run_variants(struct harness *h, const struct stage_types *types, str
     }
     choice->in_place = false;
     choice->empty = true;
-    stage_case_run(h, types, choice, GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_DEVICE, form);
+    stage_case_run(h, types, choice, kind, kind, form);
     choice->empty = false;
 }
 
 static struct options read_options(int argc, char **argv)
 {
-    struct options options = {.seed = 1, .rounds = 1};
+    struct options options = {.seed = 1, .rounds = 1, .mixtures = MIXTURES};
 
     for (int i = 1; i < argc; i++) {
         if (strncmp(argv[i], "seed=", 5) == 0) {
@@ -93,27 +98,29 @@ static struct options read_options(int argc, char **argv)
             options.rounds = atoi(argv[i] + 7);
         } else if (strncmp(argv[i], "only=", 5) == 0) {
             options.only = argv[i] + 5;
+        } else if (strcmp(argv[i], "host") == 0) {
+            options.mixtures = 1;
         }
     }
     return options;
 }
 
-static void run_collective(struct harness *h, const struct stage_types *types, struct stage_choice *choice, MPI_Comm inter,
-                           const MPI_Comm topologies[TOPOLOGIES])
+static void run_collective(struct harness *h, const struct stage_types *types, struct stage_choice *choice, int mixtures,
+                           MPI_Comm inter, const MPI_Comm topologies[TOPOLOGIES])
 {
     for (int form = 0; form < STAGE_FORMS; form++) {
         if (choice->collective->neighbours) {
             for (int i = 0; i < TOPOLOGIES; i++) {
                 choice->comm = topologies[i];
-                run_variants(h, types, choice, (enum stage_form)form);
+                run_variants(h, types, choice, mixtures, (enum stage_form)form);
             }
             continue;
         }
         choice->comm = MPI_COMM_WORLD;
-        run_variants(h, types, choice, (enum stage_form)form);
+        run_variants(h, types, choice, mixtures, (enum stage_form)form);
         if (inter != MPI_COMM_NULL && !choice->collective->prefix) {
             choice->comm = inter;
-            run_variants(h, types, choice, (enum stage_form)form);
+            run_variants(h, types, choice, mixtures, (enum stage_form)form);
         }
     }
 }
@@ -137,7 +144,7 @@ int main(int argc, char **argv)
         for (size_t i = 0; i < stage_collective_count; i++) {
             choice.collective = &stage_collectives[i];
             if (!options.only || strcmp(options.only, choice.collective->name) == 0) {
-                run_collective(&h, &types, &choice, inter, topologies);
+                run_collective(&h, &types, &choice, options.mixtures, inter, topologies);
             }
         }
     }
