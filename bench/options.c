@@ -24,14 +24,17 @@ static const char usage[] =
     "  --staged                   measure in turn with it what a program without gpufifo would do: copy to pinned host memory,\n"
     "                             MPI_Allreduce there, copy back\n"
     "  --json FILE                also write the figures there\n"
-    "  --compare \"OPTIONS\"        start `mpirun OPTIONS gpufifo-bench ...` itself; give it twice or more, and the sides run in turn.\n"
-    "                             What follows a -- in OPTIONS goes to gpufifo-bench on that side only. Words are split at blanks.\n"
+    "  --compare \"OPTIONS\"        start `mpirun OPTIONS gpufifo-bench ...` itself; give it twice or more, to run in turn.\n"
+    "                             What follows a -- in OPTIONS goes to gpufifo-bench on that side only. Words end at blanks.\n"
     "                             The environment variable MPIRUN names another mpirun.\n"
     "  --rounds N                 of a comparison: how often each side runs (default 3)\n";
 
 static const struct bench_type types[] = {
-    { "float", MPI_FLOAT, 4, ELEMENT_FLOAT }, { "double", MPI_DOUBLE, 8, ELEMENT_DOUBLE }, { "int8", MPI_INT8_T, 1, ELEMENT_INT8 },
-    { "int32", MPI_INT32_T, 4, ELEMENT_INT32 }, { "int64", MPI_INT64_T, 8, ELEMENT_INT64 },
+    { "float", MPI_FLOAT, 4, ELEMENT_FLOAT },
+    { "double", MPI_DOUBLE, 8, ELEMENT_DOUBLE },
+    { "int8", MPI_INT8_T, 1, ELEMENT_INT8 },
+    { "int32", MPI_INT32_T, 4, ELEMENT_INT32 },
+    { "int64", MPI_INT64_T, 8, ELEMENT_INT64 },
 };
 
 static const struct bench_op ops[] = { { "sum", MPI_SUM }, { "prod", MPI_PROD }, { "max", MPI_MAX }, { "min", MPI_MIN } };
@@ -145,16 +148,28 @@ static void option_read(struct bench_options *options, int option)
 void options_read(struct bench_options *options, int argc, char **argv)
 {
     static const struct option known[] = {
-        { "min", required_argument, NULL, 'm' }, { "max", required_argument, NULL, 'M' }, { "factor", required_argument, NULL, 'f' },
-        { "iterations", required_argument, NULL, 'i' }, { "warmup", required_argument, NULL, 'w' }, { "type", required_argument, NULL, 't' },
-        { "op", required_argument, NULL, 'o' }, { "memory", required_argument, NULL, 'k' }, { "device", required_argument, NULL, 'd' },
-        { "staged", no_argument, NULL, 's' }, { "json", required_argument, NULL, 'j' }, { "compare", required_argument, NULL, 'c' },
-        { "rounds", required_argument, NULL, 'r' }, { "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 },
+        { "min", required_argument, NULL, 'm' },
+        { "max", required_argument, NULL, 'M' },
+        { "factor", required_argument, NULL, 'f' },
+        { "iterations", required_argument, NULL, 'i' },
+        { "warmup", required_argument, NULL, 'w' },
+        { "type", required_argument, NULL, 't' },
+        { "op", required_argument, NULL, 'o' },
+        { "memory", required_argument, NULL, 'k' },
+        { "device", required_argument, NULL, 'd' },
+        { "staged", no_argument, NULL, 's' },
+        { "json", required_argument, NULL, 'j' },
+        { "compare", required_argument, NULL, 'c' },
+        { "rounds", required_argument, NULL, 'r' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
     };
     int option;
 
-    *options = (struct bench_options){ .min = 8, .max = 64u << 20, .factor = 2, .iterations = 200, .warmup = 20, .type = &types[0],
-                                       .op = &ops[0], .send = GPUFIFO_MEMORY_DEVICE, .recv = GPUFIFO_MEMORY_DEVICE, .rounds = 3 };
+    *options = (struct bench_options){
+        .min = 8, .max = 64u << 20, .factor = 2, .iterations = 200, .warmup = 20, .type = &types[0], .op = &ops[0],
+        .send = GPUFIFO_MEMORY_DEVICE, .recv = GPUFIFO_MEMORY_DEVICE, .rounds = 3,
+    };
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
         option_read(options, option);
     }

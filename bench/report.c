@@ -65,8 +65,8 @@ void report_machine(FILE *out, const struct machine *machine, const struct bench
 
 void report_heading(FILE *out, const struct bench_options *options)
 {
-    fprintf(out, "%11s %11s %7s %5s %11s %11s %11s %12s %12s %6s  %-16s", "size(B)", "count", "type", "op", "time(us)", "p5(us)", "p95(us)",
-            "algbw(GB/s)", "busbw(GB/s)", "wrong", "path");
+    fprintf(out, "%11s %11s %7s %5s %11s %11s %11s %12s %12s %6s  %-16s", "size(B)", "count", "type", "op",
+            "time(us)", "p5(us)", "p95(us)", "algbw(GB/s)", "busbw(GB/s)", "wrong", "path");
     fprintf(out, options->staged ? " %11s %6s\n" : "\n", "staged(us)", "ratio");
 }
 
@@ -75,8 +75,9 @@ void report_line(FILE *out, const struct bench_options *options, const struct fi
     const struct figures *direct = &figures[METHOD_DIRECT], *staged = &figures[METHOD_STAGED];
     size_t wrong = direct->wrong + (options->staged ? staged->wrong : 0);
 
-    fprintf(out, "%11zu %11zu %7s %5s %11.2f %11.2f %11.2f %12.3f %12.3f %6zu  %-16s", direct->bytes, direct->count, options->type->name,
-            options->op->name, direct->median_us, direct->p5_us, direct->p95_us, direct->algbw, direct->busbw, wrong, direct->path);
+    fprintf(out, "%11zu %11zu %7s %5s %11.2f %11.2f %11.2f %12.3f %12.3f %6zu  %-16s", direct->bytes, direct->count,
+            options->type->name, options->op->name, direct->median_us, direct->p5_us, direct->p95_us, direct->algbw,
+            direct->busbw, wrong, direct->path);
     if (options->staged) {
         fprintf(out, " %11.2f %6.2f", staged->median_us, staged->median_us / direct->median_us);
     }
@@ -123,8 +124,8 @@ bool json_row_read(const char *line, struct figures *f)
 
     *f = (struct figures){ 0 };
     int fields = sscanf(line, " {\"bytes\": %zu, \"count\": %zu, \"method\": \"%15[a-z]\", \"median_us\": %lf, \"p5_us\": %lf, "
-                        "\"p95_us\": %lf, \"algbw\": %lf, \"busbw\": %lf, \"wrong\": %zu, \"path\": \"%63[^\"]\"", &f->bytes, &f->count,
-                        method, &f->median_us, &f->p5_us, &f->p95_us, &f->algbw, &f->busbw, &f->wrong, f->path);
+                        "\"p95_us\": %lf, \"algbw\": %lf, \"busbw\": %lf, \"wrong\": %zu, \"path\": \"%63[^\"]\"", &f->bytes,
+                        &f->count, method, &f->median_us, &f->p5_us, &f->p95_us, &f->algbw, &f->busbw, &f->wrong, f->path);
 
     f->method = strcmp(method, method_name(METHOD_STAGED)) == 0 ? METHOD_STAGED : METHOD_DIRECT;
     return fields == 10;

@@ -10,7 +10,8 @@
 /* Sorts in place. */
 void samples_sort(double *samples, size_t count);
 
-/* fraction: 0 the smallest, 0.5 the median, 1 the largest; between two samples the lower one counts. samples: sorted, count > 0. */
+/* fraction: 0 the smallest, 0.5 the median, 1 the largest; between two samples the lower one counts. samples: sorted; count: at
+ * least 1. */
 double samples_at(const double *samples, size_t count, double fraction);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * All kernels on one device from one process: the ranks are streams, the connections are made by hand. No MPI and no second process, so
- * it runs with and without MPS and under compute-sanitizer. Results are compared with the plain scalar reference.
+ * All kernels on one device from one process: the ranks are streams, the connections are made by hand. No MPI and no second
+ * process, so it runs with and without MPS and under compute-sanitizer. Results are compared with the plain scalar reference.
  *
  * Usage: test_device_kernels [cuda | emulated] [COUNT]     COUNT: elements of a reduction (default 1003)
  */
@@ -96,7 +96,8 @@ static void make_rank(struct test *t, int r)
 /* The two ends of the FIFO from `sender` into `receiver`: the same words. */
 static struct gf_conn make_conn(struct test *t, int sender, int receiver, int channel)
 {
-    char *fifo = kernel_address(t, t->rank[receiver].fifo), *tail = fifo + CHANNELS * GF_FIFO_DEPTH * FIFO_SLOT + channel * GF_LINE;
+    char *fifo = kernel_address(t, t->rank[receiver].fifo);
+    char *tail = fifo + CHANNELS * GF_FIFO_DEPTH * FIFO_SLOT + channel * GF_LINE;
 
     return (struct gf_conn){
         .head = (uint64_t *)((char *)kernel_address(t, t->rank[sender].heads) + channel * GF_LINE),
@@ -203,8 +204,10 @@ static void wait_for(struct test *t, const char *kernel, const char *what)
     t->ticket++;
 }
 
-static void check_reduction(struct test *t, const char *kernel, void (*run)(struct test *, enum gf_type, enum gf_op), enum gf_type type,
-                            enum gf_op op, uint64_t *random)
+typedef void run_function(struct test *t, enum gf_type type, enum gf_op op);
+
+static void check_reduction(struct test *t, const char *kernel, run_function *run, enum gf_type type, enum gf_op op,
+                            uint64_t *random)
 {
     size_t size = gf_type_size(type), bytes = t->count * size;
     char *one = malloc(bytes), *expected = malloc(bytes), what[80];
@@ -240,6 +243,7 @@ static void check_copy_list(struct test *t)
 {
     enum { PIECES = 7, BYTES = 100001 };
     struct gf_piece *pieces = pinned(t, PIECES * sizeof *pieces);
+    char *from = kernel_address(t, t->rank[0].send), *to = kernel_address(t, t->rank[0].recv);
     unsigned char *host = malloc(BYTES), *got = malloc(BYTES);
 
     for (int i = 0; i < BYTES; i++) {
@@ -247,9 +251,9 @@ static void check_copy_list(struct test *t)
     }
     copy(t, t->rank[0].send, host, BYTES);
     for (int i = 0; i < PIECES; i++) {
-        uint64_t from = (uint64_t)BYTES * i / PIECES, to = (uint64_t)BYTES * (i + 1) / PIECES;
-        pieces[i] = (struct gf_piece){ (char *)kernel_address(t, t->rank[0].recv) + from, (char *)kernel_address(t, t->rank[0].send) + from,
-                                       to - from };
+        uint64_t begin = (uint64_t)BYTES * i / PIECES, end = (uint64_t)BYTES * (i + 1) / PIECES;
+
+        pieces[i] = (struct gf_piece){ to + begin, from + begin, end - begin };
     }
     struct gf_copy_work work = { .task = make_task(t, 0), .pieces = kernel_address(t, pieces), .count = PIECES };
     launch(t, 0, GF_KERNEL_COPY_LIST, 2, &work, sizeof work);

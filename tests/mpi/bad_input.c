@@ -27,7 +27,8 @@ static void check_good(struct harness *h)
     for (int i = 0; i < COUNT; i++) {
         wrong += numbers[i] != h->ranks * (h->ranks - 1) / 2 + (double)h->ranks * i;
     }
-    harness_check(h, result == MPI_SUCCESS && wrong == 0, "after a wrong call a right one gives %d, %ld numbers are wrong", result, wrong);
+    harness_check(h, result == MPI_SUCCESS && wrong == 0, "after a wrong call a right one gives %d, %ld numbers are wrong",
+                  result, wrong);
     buffer_destroy(&data, "good");
 }
 
@@ -39,7 +40,8 @@ static void check_error(struct harness *h, const char *what, int result, int wan
     harness_check(h, class == wanted, "%s: error class %d, not %d", what, class, wanted);
 }
 
-/* Every rank passes the same kind of wrong buffer, so that none of them waits for the others. The other buffer is device memory. */
+/* Every rank passes the same kind of wrong buffer, so that none of them waits for the others. The other buffer is device
+ * memory. */
 static void check_wrong(struct harness *h, const char *what, void *wrong, void *right)
 {
     int result = MPI_Allreduce(wrong, right, COUNT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

@@ -20,7 +20,7 @@ struct call {
     const struct test_type *type;
     const struct test_op *op;
     int root;
-    int starts;                /* of a persistent request; 1 if the root works in place, where a second start would reduce twice */
+    int starts;                /* of a persistent request; 1 in place, where a second start would reduce twice */
 };
 
 static void wait_by_test(MPI_Request *request)

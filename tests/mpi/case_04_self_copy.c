@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Case 4: collectives that copy a rank's own part, on device memory: gather, scatter, allgather and alltoall with their v, in-place
- * and non-blocking forms. One rank alone is nothing but own parts.
+ * Case 4: collectives that copy a rank's own part, on device memory: gather, scatter, allgather and alltoall with their v,
+ * in-place and non-blocking forms. One rank alone is nothing but own parts.
  */
 #include <mpi.h>
 #include <stdlib.h>

@@ -75,7 +75,8 @@ static void check_allreduce(struct harness *h, MPI_Datatype type, size_t width, 
     write_pattern(h, data, bytes, width);
     int result = MPI_Allreduce(MPI_IN_PLACE, data, (int)count, type, MPI_SUM, MPI_COMM_WORLD);
     size_t wrong = count_wrong(h, data, bytes, width, h->ranks);
-    harness_check(h, result == MPI_SUCCESS && wrong == 0, "allreduce of %zu bytes: result %d, %zu bytes are wrong", bytes, result, wrong);
+    harness_check(h, result == MPI_SUCCESS && wrong == 0, "allreduce of %zu bytes: result %d, %zu bytes are wrong", bytes, result,
+                  wrong);
     harness_need(h, gpufifo_free(h->device, data), "free");
     if (h->rank == 0) {
         printf("case_21_large: allreduce of %zu bytes done\n", bytes);

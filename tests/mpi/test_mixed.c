@@ -39,7 +39,8 @@ static void check_allreduce(struct harness *h, struct place place, size_t count,
     MPI_Allreduce(in_place ? MPI_IN_PLACE : send.data, recv.data, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     buffer_read(&recv, got);
     size_t at = values_differ(type, got, expected, count);
-    harness_check(h, at == count, "%s: allreduce of %zu floats%s: element %zu is wrong", what, count, in_place ? " in place" : "", at);
+    harness_check(h, at == count, "%s: allreduce of %zu floats%s: element %zu is wrong", what, count,
+                  in_place ? " in place" : "", at);
     buffer_destroy(&send, what);
     buffer_destroy(&recv, what);
     free(mine);
@@ -112,16 +113,17 @@ static void check_masks(struct harness *h, uint64_t seed)
 /* Case 27: device and host calls one after the other on the same communicator, in an order that all ranks share. */
 static void check_alternation(struct harness *h, uint64_t seed)
 {
-    const struct place device = { GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_DEVICE }, host = { GPUFIFO_MEMORY_HOST, GPUFIFO_MEMORY_HOST };
+    const struct place device = { GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_DEVICE };
+    const struct place host = { GPUFIFO_MEMORY_HOST, GPUFIFO_MEMORY_HOST };
     uint64_t state = seed;
 
     for (int round = 0; round < 50; round++) {
         uint64_t bits = random_next(&state);      /* the same on all ranks */
         switch (bits % 4) {
         case 0: check_bcast(h, GPUFIFO_MEMORY_HOST, bits / 8 % h->ranks, "host bcast between device calls"); break;
-        case 1: check_allreduce(h, host, 1 + bits / 8 % 1000, bits / 4 % 2, bits, "host allreduce between device calls"); break;
+        case 1: check_allreduce(h, host, 1 + bits / 8 % 1000, bits / 4 % 2, bits, "host allreduce"); break;
         case 2: check_bcast(h, GPUFIFO_MEMORY_DEVICE, bits / 8 % h->ranks, "device bcast between host calls"); break;
-        default: check_allreduce(h, device, 1 + bits / 8 % 100000, bits / 4 % 2, bits, "device allreduce between host calls"); break;
+        default: check_allreduce(h, device, 1 + bits / 8 % 100000, bits / 4 % 2, bits, "device allreduce"); break;
         }
     }
 }

@@ -152,12 +152,14 @@ static void element_get(const struct test_type *type, const char *from, long dou
     case LAYOUT_F64: GET(double); break;
     case LAYOUT_F80: GET(long double); break;
 #undef GET
-#define GET_PARTS(c) do { c element[2]; memcpy(element, from, sizeof element); parts[0] = element[0]; parts[1] = element[1]; } while (0)
+#define GET_PARTS(c) do { c element[2]; memcpy(element, from, sizeof element); parts[0] = element[0]; parts[1] = element[1]; } \
+    while (0)
     case LAYOUT_C32: case LAYOUT_FLOAT_FLOAT: GET_PARTS(float); break;
     case LAYOUT_C64: case LAYOUT_DOUBLE_DOUBLE: GET_PARTS(double); break;
     case LAYOUT_C80: GET_PARTS(long double); break;
 #undef GET_PARTS
-#define GET_PAIR(c) do { struct c element; memcpy(&element, from, sizeof element); parts[0] = element.value; parts[1] = element.place; } while (0)
+#define GET_PAIR(c) do { struct c element; memcpy(&element, from, sizeof element); parts[0] = element.value; \
+                         parts[1] = element.place; } while (0)
     case LAYOUT_FLOAT_INT: GET_PAIR(float_int); break;
     case LAYOUT_DOUBLE_INT: GET_PAIR(double_int); break;
     case LAYOUT_LONG_INT: GET_PAIR(long_int); break;

@@ -66,8 +66,9 @@ static void run_round(struct harness *h, const MPI_Comm *comms, long round, cons
 
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
-    snprintf(what, sizeof what, "round %ld: %s %s x %zu + %zu on communicator %d, host ranks %x%s", round, d->op->name, d->type->name,
-             d->count, d->offset, d->communicator, d->host_ranks & ((1u << h->ranks) - 1), d->in_place ? ", in place" : "");
+    snprintf(what, sizeof what, "round %ld: %s %s x %zu + %zu on communicator %d, host ranks %x%s", round, d->op->name,
+             d->type->name, d->count, d->offset, d->communicator, d->host_ranks & ((1u << h->ranks) - 1),
+             d->in_place ? ", in place" : "");
     values_fill(d->type, d->op, rank, ranks, d->seed, d->count, mine);
     values_expect(h, d->type, d->op, ranks, ranks, d->seed, d->count, expected);
     buffer_create(h, &send, kind, bytes, d->offset * d->type->bytes);
@@ -119,7 +120,7 @@ int main(int argc, char **argv)
         fflush(stdout);
     }
     uint64_t state = (uint64_t)seed;
-    MPI_Comm_split(MPI_COMM_WORLD, (int)(random_next(&state) >> h.rank & 1), -h.rank, &comms[1]);      /* two groups, reversed order */
+    MPI_Comm_split(MPI_COMM_WORLD, (int)(random_next(&state) >> h.rank & 1), -h.rank, &comms[1]);      /* two, reversed order */
     MPI_Comm_dup(MPI_COMM_WORLD, &comms[2]);
     for (long round = 0; round < rounds; round++) {
         struct draw d = draw_round(&state, (size_t)bytes);
