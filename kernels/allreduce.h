@@ -14,14 +14,14 @@
 
 /* ---- one-shot ----
  *
- * Why two slots a peer suffice, with no head. In epoch e + 2 rank r overwrites the lines of epoch e at peer q; by then q must have
- * read them. Let each block of r and q take a fixed region of the slot in a launch. Then:
- *   - block b of r stores epoch e + 2 only after its whole team has read a line of e + 1 from block b of q, since each block sends at
- *     least one line an epoch, also when it has no data, and the team meets at a barrier between two epochs;
+ * Why two slots a peer suffice, with no head. In epoch e + 2 rank r overwrites the lines of epoch e at peer q; by then q
+ * must have read them. Let each block of r and q take a fixed region of the slot in a launch. Then:
+ *   - block b of r stores epoch e + 2 only after its whole team has read a line of e + 1 from block b of q, since each
+ *     block sends at least one line an epoch, also when it has no data, and the team meets at a barrier between two epochs;
  *   - block b of q stores lines of e + 1 only after its whole team has read all its lines of epoch e (the same barrier).
- * Between launches, whose regions may differ: a kernel ends when all its blocks have read their lines of all peers. If r has begun the
- * launch of epoch e + 2, all of r's blocks have read e + 1 from every block of q, so every block of q has read e, if it did so in the
- * launch that sends e + 1; otherwise that launch began when the launch of e was over.
+ * Between launches, whose regions may differ: a kernel ends when all its blocks have read their lines of all peers. If r
+ * has begun the launch of epoch e + 2, all of r's blocks have read e + 1 from every block of q, so every block of q has
+ * read e, if it did so in the launch that sends e + 1; otherwise that launch began when the launch of e was over.
  */
 
 /* One block's part of one epoch. */
@@ -95,7 +95,8 @@ GF_INLINE union gf_item gf_one_shot_send(const struct gf_team *team, const struc
         GF_ROLL
         for (uint32_t q = 1; q < ranks; q++) {
             uint32_t peer = rank + q < ranks ? rank + q : rank + q - ranks;
-            gf_store_ll_item(team, work->peers[peer].to + part->region + i * GF_ITEM_LL_BYTES, own, gf_item_lines(bytes), part->flag);
+            gf_store_ll_item(team, work->peers[peer].to + part->region + i * GF_ITEM_LL_BYTES, own, gf_item_lines(bytes),
+                             part->flag);
         }
         if (i == team->thread)
             first = own;
@@ -107,8 +108,8 @@ enum { GF_RANKS_AT_ONCE = 4 };    /* peers whose lines one thread polls together
 
 /* Item i of ranks [first, first + GF_RANKS_AT_ONCE), this rank's is `own`. */
 GF_INLINE enum gf_kernel_error gf_one_shot_gather(const struct gf_team *team, const struct gf_one_shot_work *work,
-                                                  const struct gf_one_shot_part *part, uint64_t i, union gf_item own, uint32_t bytes,
-                                                  uint32_t first, union gf_item *items)
+                                                  const struct gf_one_shot_part *part, uint64_t i, union gf_item own,
+                                                  uint32_t bytes, uint32_t first, union gf_item *items)
 {
     uint32_t rank = work->task.rank, ranks = work->task.ranks;
     enum gf_kernel_error error = GF_KERNEL_OK;
@@ -194,8 +195,8 @@ struct gf_ring {
     enum gf_op op;
 };
 
-/* REPLACE and NO_OP are not symmetrical: piece p is passed on from rank p + 1 round to rank p, so what arrives may come from higher
- * ranks than this one, or from all but the lowest. */
+/* REPLACE and NO_OP are not symmetrical: piece p is passed on from rank p + 1 round to rank p, so what arrives may come
+ * from higher ranks than this one, or from all but the lowest. */
 GF_INLINE enum gf_op gf_ring_op(enum gf_op op, uint32_t rank, uint32_t ranks, uint32_t piece)
 {
     if (op == GF_REPLACE && rank <= piece && piece != ranks - 1)
@@ -207,7 +208,8 @@ GF_INLINE enum gf_op gf_ring_op(enum gf_op op, uint32_t rank, uint32_t ranks, ui
 
 /* Step s of 2 · ranks - 1 with its piece: reduce what came from the previous rank with our own (s < ranks), store what is final
  * (s ≥ ranks - 1), send it on; all in one pass. False: leave. */
-GF_INLINE bool gf_ring_step(const struct gf_team *team, struct gf_ring *ring, uint32_t s, uint32_t piece, uint64_t at, uint64_t bytes)
+GF_INLINE bool gf_ring_step(const struct gf_team *team, struct gf_ring *ring, uint32_t s, uint32_t piece, uint64_t at,
+                            uint64_t bytes)
 {
     const struct gf_ring_work *work = ring->work;
     uint32_t ranks = work->task.ranks;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A FIFO of slots between two kernels (struct gf_conn), and the waits of a kernel: each looks at the abort word and at its deadline.
+ * A FIFO of slots between two kernels (struct gf_conn), and the waits of a kernel: each looks at the abort word and at
+ * its deadline.
  */
 #ifndef GF_KERNELS_FIFO_H
 #define GF_KERNELS_FIFO_H
 
 #include "kernels/ordered.h"
 
-/* The abort word is pinned host memory, a microsecond away from a GPU; on the emulated device each poll already yields the core. */
+/* The abort word is pinned host memory, a microsecond away from a GPU; on the emulated device each poll already yields
+ * the core. */
 #ifdef __CUDACC__
 enum { GF_POLLS_A_CHECK = 1024 };
 #else
@@ -47,7 +49,8 @@ GF_INLINE uint32_t *gf_fifo_size(const struct gf_conn *conn)
 }
 
 /* Sender, one thread: until the slot of this step may be overwritten. */
-GF_INLINE enum gf_kernel_error gf_fifo_wait_room(const struct gf_team *team, const struct gf_task *task, const struct gf_conn *send)
+GF_INLINE enum gf_kernel_error gf_fifo_wait_room(const struct gf_team *team, const struct gf_task *task,
+                                                 const struct gf_conn *send)
 {
     uint64_t depth = GF_MUTANT == GF_MUTANT_DEEP ? GF_FIFO_DEPTH + 1 : GF_FIFO_DEPTH;
     enum gf_kernel_error error = GF_KERNEL_OK;
@@ -58,8 +61,8 @@ GF_INLINE enum gf_kernel_error gf_fifo_wait_room(const struct gf_team *team, con
 }
 
 /* Receiver, one thread: until the slot of this step is filled, with `bytes` bytes as both ends must think. */
-GF_INLINE enum gf_kernel_error gf_fifo_wait_data(const struct gf_team *team, const struct gf_task *task, const struct gf_conn *recv,
-                                                 uint32_t bytes)
+GF_INLINE enum gf_kernel_error gf_fifo_wait_data(const struct gf_team *team, const struct gf_task *task,
+                                                 const struct gf_conn *recv, uint32_t bytes)
 {
     enum gf_kernel_error error = GF_KERNEL_OK;
     struct gf_wait wait = {0, 0};

@@ -77,8 +77,9 @@ GF_INLINE bool gf_count_block_done(const struct gf_team *team, uint32_t *blocks_
     return true;
 }
 
-/* To the host: the launch with this ticket has ended, and what it stored is visible to all later work on this device, copies to the
- * host included. Stores into memory of other devices or the host are not covered: results go to memory of this device only. */
+/* To the host: the launch with this ticket has ended, and what it stored is visible to all later work on this device,
+ * copies to the host included. Stores into memory of other devices or the host are not covered: results go to memory of
+ * this device only. */
 GF_INLINE void gf_publish_done(const struct gf_team *team, uint64_t *done, uint64_t ticket)
 {
     gf_flush_device_writes(team);

@@ -44,9 +44,9 @@ GF_INLINE void gf_store_relaxed32(const struct gf_team *team, uint32_t *to, uint
     asm volatile("st.relaxed.sys.global.u32 [%0], %1;" :: "l"(to), "r"(value) : "memory");
 }
 
-/* The stores of this thread, and what it has seen at barriers, reach the device's shared cache: there every later kernel and every copy
- * engine finds them, wherever they were stored to on this device. At device scope, since at system scope it takes half a
- * microsecond more, and the host reads device memory only through the device. */
+/* The stores of this thread, and what it has seen at barriers, reach the device's shared cache: there every later kernel
+ * and every copy engine finds them, wherever they were stored to on this device. At device scope, since at system scope
+ * it takes half a microsecond more, and the host reads device memory only through the device. */
 GF_INLINE void gf_flush_device_writes(const struct gf_team *team)
 {
     (void)team;

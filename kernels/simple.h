@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The loops that move payload: out[i] = in[0][i] op in[1][i] op …, to one or two places in one pass. A copy is the case of one input.
+ * The loops that move payload: out[i] = in[0][i] op in[1][i] op …, to one or two places in one pass. A copy is the case
+ * of one input.
  *
- * Where all addresses agree modulo 16, whole items are moved, several in flight a thread, as bandwidth needs; the few elements before
- * and after, and everything where the addresses do not agree, go element by element.
+ * Where all addresses agree modulo 16, whole items are moved, several in flight a thread, as bandwidth needs. The edges,
+ * and everything where the addresses do not agree, go as ragged items: in smaller words, by code for all types at once.
  */
 #ifndef GF_KERNELS_SIMPLE_H
 #define GF_KERNELS_SIMPLE_H
@@ -13,7 +14,7 @@
 
 enum {
     GF_VECTOR = 16,               /* alignment of an item */
-    GF_IN_FLIGHT = 4,             /* loads a thread and input: of items, 32 KiB a block of 512 threads, which is what one block needs */
+    GF_IN_FLIGHT = 4,             /* items a thread and input: 32 KiB a block of 512 threads, what one block needs */
     GF_COPY_IN_FLIGHT = 8
 };
 
@@ -119,7 +120,8 @@ GF_INLINE void gf_reduce_round(enum gf_type type, enum gf_op op, uint32_t n, uni
         result[u] = gf_reduce_item(type, op, result[u], next[u]);
 }
 
-/* One round: the loads of a and of the next input are all issued before the first is used. type, op and n are constants after inlining. */
+/* One round: the loads of a and of the next input are all issued before the first is used. type, op and n are constants
+ * after inlining. */
 GF_INLINE void gf_move_round(const struct gf_team *team, const struct gf_move *move, uint64_t at, uint64_t stride, uint32_t n,
                              enum gf_type type, enum gf_op op)
 {

@@ -55,7 +55,7 @@ struct gf_task {
     uint32_t *abort;             /* pinned; nonzero: leave at once. Polled by every spin. */
     uint64_t deadline_ns;        /* longest time of one spin without progress, 0 = none */
     uint32_t *blocks_done;       /* device memory; blocks of this launch that have finished; the last one resets it to 0 */
-    uint64_t *done;              /* pinned; the last block to finish stores `ticket` here, after all data is visible to host and device */
+    uint64_t *done;              /* pinned; the last block to finish stores `ticket` here: see gf_publish_done */
     uint32_t *error;             /* pinned; enum gf_kernel_error, stored before done by a block that gave up */
     uint64_t ticket;             /* never 0; grows by one a launch */
 };
@@ -91,7 +91,7 @@ struct gf_one_shot_work {
     struct gf_task task;
     struct gf_reduction data;
     uint64_t slot_bytes;         /* bytes of one slot, LL lines included: holds slot_bytes / 2 bytes of data */
-    uint32_t epoch;              /* of the first piece; the host advances it by the number of pieces; never 0, see GF_LL_EPOCH_LAST */
+    uint32_t epoch;              /* of the first piece, and one more each piece; never 0, see GF_LL_EPOCH_LAST */
     uint32_t pieces;
     struct gf_peer_slots peers[GF_MAX_RANKS];    /* last, since a kernel's parameters are fetched line by line as it reads them */
 };
@@ -103,7 +103,8 @@ struct gf_one_shot_work {
 #endif
 #define GF_LL_EPOCH_LAST ((uint32_t)((1ull << GF_LL_FLAG_BITS) - 1))
 
-/* Ring allreduce over Simple FIFOs: reduce-scatter, then allgather. One block a channel; block c owns send[c] to rank + 1, recv[c]
+/* Ring allreduce over Simple FIFOs: reduce-scatter, then allgather. One block a channel; block c owns send[c] to rank +
+ * 1, recv[c]
  * from rank - 1 and the c-th part of the data. */
 struct gf_ring_work {
     struct gf_task task;

@@ -2,13 +2,14 @@
  *
  * Spin model of a FIFO of slots (kernels/fifo.h): one sender, one receiver, weak stores.
  *
- * What a store may do: each store of the sender waits in a buffer and takes effect at any later time, in any order, but stores to one
- * location keep their order; a release first completes the buffer. What a load may do: a load of the receiver may be carried out
- * early, before loads that stand in front of it, unless an acquire lies between; modelled by a payload that is read ahead. A
- * release of the receiver completes its loads, otherwise head may be seen before the payload has been read.
+ * What a store may do: each store of the sender waits in a buffer and takes effect at any later time, in any order, but
+ * stores to one location keep their order; a release first completes the buffer. What a load may do: a load of the
+ * receiver may be carried out early, before loads that stand in front of it, unless an acquire lies between; modelled by
+ * a payload that is read ahead. A release of the receiver completes its loads, otherwise head may be seen before the
+ * payload has been read.
  *
- * Checked: the receiver gets each step's payload and size; the sender never overwrites a slot that is still to be read; no deadlock, and
- * every step arrives (end states are valid only when all is done).
+ * Checked: the receiver gets each step's payload and size; the sender never overwrites a slot that is still to be read;
+ * no deadlock, and every step arrives (end states are valid only when all is done).
  *
  * Mutants, each of which must fail:
  *   -DRELAXED_TAIL     the sender publishes tail without a release

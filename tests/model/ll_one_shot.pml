@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Spin model of the one-shot allreduce over LL lines (kernels/allreduce.h): two ranks of two threads each, pieces of up to two lines.
+ * Spin model of the one-shot allreduce over LL lines (kernels/allreduce.h): two ranks of two threads each, pieces of up
+ * to two lines.
  * Thread t stores and reads line t of each slot; the last piece of each launch is short: it has data for thread 0 only.
  *
- * Stores are weak: a word waits in a buffer of one word a line and takes effect at any later time. Nothing completes it: LL needs no
- * release. A launch is LAUNCH pieces; a rank begins the next one when all its threads have ended the one before.
+ * Stores are weak: a word waits in a buffer of one word a line and takes effect at any later time. Nothing completes it:
+ * LL needs no release. A launch is LAUNCH pieces; a rank begins the next one when all its threads have ended the one before.
  *
  * Checked: each thread reads the data of the epoch that it waits for; no deadlock: no line is overwritten before it was read.
  *

@@ -114,8 +114,15 @@ void scalar_reduce(enum gf_type type, enum gf_op op, void *result, const void *a
     memcpy(result, &r, size);
 }
 
-static bool same_float(float a, float b, bool any_nan) { return (any_nan && isnan(a) && isnan(b)) || !memcmp(&a, &b, sizeof a); }
-static bool same_double(double a, double b, bool any_nan) { return (any_nan && isnan(a) && isnan(b)) || !memcmp(&a, &b, sizeof a); }
+static bool same_float(float a, float b, bool any_nan)
+{
+    return (any_nan && isnan(a) && isnan(b)) || !memcmp(&a, &b, sizeof a);
+}
+
+static bool same_double(double a, double b, bool any_nan)
+{
+    return (any_nan && isnan(a) && isnan(b)) || !memcmp(&a, &b, sizeof a);
+}
 
 /* An x86 long double has ten bytes of value. */
 static bool same_long_double(long double a, long double b, bool any_nan)
@@ -160,8 +167,8 @@ uint64_t scalar_random(uint64_t *state)
 
 static int64_t random_integer(enum scalar_values values, enum gf_op op, uint64_t *state)
 {
-    static const int64_t limits[] = { 0, 1, -1, INT8_MIN, INT8_MAX, UINT8_MAX, INT16_MIN, INT16_MAX, UINT16_MAX, INT32_MIN, INT32_MAX,
-                                      UINT32_MAX, INT64_MIN, INT64_MAX };
+    static const int64_t limits[] = { 0, 1, -1, INT8_MIN, INT8_MAX, UINT8_MAX, INT16_MIN, INT16_MAX, UINT16_MAX, INT32_MIN,
+                                      INT32_MAX, UINT32_MAX, INT64_MIN, INT64_MAX };
     uint64_t random = scalar_random(state);
     if (values == SCALAR_EXACT && (op == GF_MAXLOC || op == GF_MINLOC))
         return (int64_t)(random % 5) - 2;             /* ties are wanted */
@@ -172,8 +179,8 @@ static int64_t random_integer(enum scalar_values values, enum gf_op op, uint64_t
 
 static double random_real(enum scalar_values values, enum gf_op op, uint64_t *state)
 {
-    static const double special[] = { 0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, FLT_MAX, -FLT_MAX, FLT_MIN, FLT_TRUE_MIN, DBL_MAX,
-                                      DBL_MIN, DBL_TRUE_MIN, FLT_EPSILON };
+    static const double special[] = { 0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, FLT_MAX, -FLT_MAX, FLT_MIN, FLT_TRUE_MIN,
+                                      DBL_MAX, DBL_MIN, DBL_TRUE_MIN, FLT_EPSILON };
     uint64_t random = scalar_random(state);
     if (values == SCALAR_EXACT)
         return op == GF_PROD ? (random % 2 ? 1.0 : -2.0) : (double)(random % 9) - 4.0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the operations mean, one element at a time in plain C: the reference against which the kernels are tested. Shares no code with them.
+ * What the operations mean, one element at a time in plain C: the reference against which the kernels are tested. Shares
+ * no code with them.
  */
 #ifndef GF_TESTS_SCALAR_H
 #define GF_TESTS_SCALAR_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One FIFO alone: a sender that runs as far ahead as it may, and a receiver. In a ring of few ranks every rank waits for all others,
- * and no sender ever runs out of slots.
+ * One FIFO alone: a sender that runs as far ahead as it may, and a receiver. In a ring of few ranks every rank waits for
+ * all others, and no sender ever runs out of slots.
  */
 #ifndef GF_TESTS_STREAM_H
 #define GF_TESTS_STREAM_H

@@ -95,8 +95,8 @@ static void compare(struct actor *a, const struct call *c, int launch)
     size_t size = gf_type_size(type);
     for (size_t i = 0; i < c->call.data.count && !a->wrong[0]; i++)
         if (!scalar_equal(type, c->recv[a->rank] + c->offset + i * size, c->expected + c->offset + i * size, false))
-            snprintf(a->wrong, sizeof a->wrong, "rank %u, launch %d (%s, %u blocks), %s of %zu %s: element %zu is wrong", a->rank, launch,
-                     c->call.one_shot ? "one-shot" : "ring", c->call.blocks, gf_op_name(c->call.data.op),
+            snprintf(a->wrong, sizeof a->wrong, "rank %u, launch %d (%s, %u blocks), %s of %zu %s: element %zu is wrong",
+                     a->rank, launch, c->call.one_shot ? "one-shot" : "ring", c->call.blocks, gf_op_name(c->call.data.op),
                      (size_t)c->call.data.count, gf_type_name(type), i);
 }
 
@@ -191,7 +191,8 @@ static struct world_call float_sum(bool one_shot, const float *send, float *recv
 static void a_missing_peer_is_a_timeout(void **state)
 {
     (void)state;
-    struct world_shape shape = { .ranks = 2, .blocks = 1, .threads = 3, .ll_slot_bytes = 256, .slot_bytes = 128, .deadline_ns = 1000000 };
+    struct world_shape shape = { .ranks = 2, .blocks = 1, .threads = 3, .ll_slot_bytes = 256, .slot_bytes = 128,
+                                 .deadline_ns = 1000000 };
     for (int one_shot = 0; one_shot < 2; one_shot++) {
         struct world *world = world_create(&shape);
         float data[64] = { 0 };
@@ -246,8 +247,9 @@ static void unequal_counts_are_noticed(void **state)
 }
 
 #if GF_LL_FLAG_BITS == 8
-/* One of two ranks that wear out the epochs: a call that fills the slot, then short ones, then, with the epoch of the first, one for which
- * rank 1 sends a single line. Rank 0 must not take the old lines for new ones: it waits until it is told to leave. */
+/* One of two ranks that wear out the epochs: a call that fills the slot, then short ones, then, with the epoch of the
+ * first, one for which rank 1 sends a single line. Rank 0 must not take the old lines for new ones: it waits until it is
+ * told to leave. */
 struct wearer {
     pthread_t thread;
     struct world *world;

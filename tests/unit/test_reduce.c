@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Every element type with every operation that MPI allows on it, by the kernel that reduces locally, against the scalar reference:
+ * Every element type with every operation that MPI allows on it, by the kernel that reduces locally, against the scalar
+ * reference:
  * equal to the bit for limits, infinities and NaN, odd counts, any alignment, in place.
  */
 #include <setjmp.h>
@@ -58,7 +59,8 @@ static void check_result(const struct example *e, const unsigned char *out, size
     }
     for (size_t i = 0; i < BUFFER; i++)
         if ((i < at || i >= at + e->count * size) && out[i] != GUARD)
-            fail_msg("%s of %s: byte %zd beside the result was written", gf_op_name(e->op), gf_type_name(e->type), (ssize_t)(i - at));
+            fail_msg("%s of %s: byte %zd beside the result was written", gf_op_name(e->op), gf_type_name(e->type),
+                     (ssize_t)(i - at));
 }
 
 static void check_example(const struct example *e, uint64_t *random)

@@ -127,7 +127,8 @@ static void run_kernel(struct world *w, struct rank_memory *m, enum gf_kernel ke
     for (uint32_t b = 0; b < blocks; b++)
         for (uint32_t t = 0; t < w->shape.threads; t++) {
             struct runner *r = &runner[count++];
-            *r = (struct runner){ .block = m->block[b], .kernel = kernel, .number = b, .blocks = blocks, .index = t, .work = work };
+            *r = (struct runner){ .block = m->block[b], .kernel = kernel, .number = b, .blocks = blocks, .index = t,
+                                  .work = work };
             if (pthread_create(&r->thread, NULL, run, r) != 0)
                 abort();
         }
@@ -192,7 +193,8 @@ bool world_is_consistent(const struct world *w)
         const struct rank_memory *m = w->rank[r], *next = w->rank[(r + 1) % w->shape.ranks];
         good &= !m->lost_ticket;
         for (uint32_t c = 0; c < w->shape.blocks; c++)
-            good &= m->send[c].step == next->recv[c].step && *m->send[c].tail == m->send[c].step && *m->send[c].head == m->send[c].step;
+            good &= m->send[c].step == next->recv[c].step && *m->send[c].tail == m->send[c].step &&
+                    *m->send[c].head == m->send[c].step;
     }
     return good;
 }

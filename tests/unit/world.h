@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A world of ranks for tests of the protocols: the kernels of all ranks run as host threads of this process, over plain memory, with
- * connections and slots made by hand. No device, no transport.
+ * A world of ranks for tests of the protocols: the kernels of all ranks run as host threads of this process, over plain
+ * memory, with connections and slots made by hand. No device, no transport.
  */
 #ifndef GF_TESTS_WORLD_H
 #define GF_TESTS_WORLD_H
@@ -35,8 +35,9 @@ struct world_call {
     struct gf_reduction data;
 };
 
-/* Runs the kernel of this rank and returns when it has ended; the result is what the kernel reported. Ranks call it from threads of
- * their own, each rank the same sequence of calls. When LL epochs run out, the ranks meet and the slots are swept. */
+/* Runs the kernel of this rank and returns when it has ended; the result is what the kernel reported. Ranks call it from
+ * threads of their own, each rank the same sequence of calls. When LL epochs run out, the ranks meet and the slots are
+ * swept. */
 enum gf_kernel_error world_launch(struct world *world, uint32_t rank, const struct world_call *call);
 
 /* Makes every kernel leave. */
