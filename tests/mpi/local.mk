@@ -88,6 +88,10 @@ check_PROGRAMS += tests/mpi/test_stage
 tests_mpi_test_stage_SOURCES = tests/mpi/test_stage.c $(stage_test_sources)
 tests_mpi_test_stage_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_stage_LDADD = $(mpi_test_libs)
+check_PROGRAMS += tests/mpi/test_stage_flight
+tests_mpi_test_stage_flight_SOURCES = tests/mpi/test_stage_flight.c $(stage_test_sources)
+tests_mpi_test_stage_flight_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_test_stage_flight_LDADD = $(mpi_test_libs)
 TESTS += tests/mpi/stage.sh
 dist_check_SCRIPTS += tests/mpi/stage.sh
 

@@ -6,5 +6,6 @@
 
 for ranks in 1 2 3 5; do
     run $ranks tests/mpi/test_stage seed=$ranks
+    run $ranks tests/mpi/test_stage_flight seed=$ranks
 done
 finish
