@@ -181,8 +181,8 @@ static void test_words_of_two_agents_share_no_line(void **state)
     for (int i = 0; i < shape.channels; i++) {
         struct gf_conn conn = gf_layout_conn(&c.endpoint, &shape, i);
 
-        assert_int_equal((size_t)((char *)conn.head - heads) % GF_LINE, 0);
-        assert_int_equal((size_t)((char *)conn.tail - receiver) % GF_LINE, 0);
+        assert_int_equal((char *)conn.head - heads, i * GF_LINE);
+        assert_int_equal((char *)conn.tail - receiver, (ptrdiff_t)layout.tails + i * GF_LINE);
         assert_true((char *)conn.size > (char *)conn.tail && (char *)(conn.size + GF_FIFO_DEPTH) <= (char *)conn.tail + GF_LINE);
         assert_int_equal((size_t)(conn.slots - receiver), 2 * 1024 + (size_t)i * GF_FIFO_DEPTH * 256);
         assert_true((char *)conn.tail >= receiver + layout.tails && (char *)conn.tail + GF_LINE <= receiver + layout.bytes);
