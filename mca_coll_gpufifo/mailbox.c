@@ -9,6 +9,9 @@
 
 #include "mca_coll_gpufifo/agree.h"
 
+/* MPI_Finalize must not hang on a PML that cannot cancel. */
+enum { CLOSE_ROUNDS = 1000 };
+
 enum message_kind { MESSAGE_REQUEST = 1, MESSAGE_ANNOUNCE, MESSAGE_REFUSED, MESSAGE_UNREACHABLE };
 
 /* Names a communicator. */
@@ -35,15 +38,22 @@ typedef struct parcel_t {
 } parcel_t;
 static OBJ_CLASS_INSTANCE(parcel_t, opal_list_item_t, NULL, NULL);
 
-struct gf_mailbox {
-    ompi_request_t *receive;             /* the posted one */
+/* What comes from one process of this node. */
+struct box {
+    ompi_request_t *receive;             /* posted; null: it could not be */
     struct message incoming;             /* its buffer */
-    atomic_flag busy;                    /* a thread is in progress() */
+};
+
+struct gf_mailbox {
+    struct box *boxes;
+    int box_count;
+    _Atomic unsigned turn;               /* whose box the callback looks at next */
+    atomic_flag busy;                    /* a thread is in look_into() */
     _Atomic int outgoing;                /* parcels in outbox and sent: nothing to do at 0 */
     opal_mutex_t lock;                   /* protects the lists */
-    opal_list_t outbox;                  /* to be sent by the next progress() */
+    opal_list_t outbox;                  /* to be sent by the next look_into() */
     opal_list_t waiting;                 /* for a communicator */
-    opal_list_t sent;                    /* progress() only: being sent */
+    opal_list_t sent;                    /* look_into() only: being sent */
 };
 
 static ompi_communicator_t *world(void) { return &ompi_mpi_comm_world.comm; }
@@ -276,27 +286,26 @@ void gf_mailbox_arm(mca_coll_gpufifo_module_t *module)
     gf_mailbox_progress();
 }
 
-static bool post_receive(struct gf_mailbox *mailbox)
+static void post_receive(struct box *box, int source)
 {
-    return MCA_PML_CALL(irecv(&mailbox->incoming, sizeof(mailbox->incoming), MPI_BYTE, MPI_ANY_SOURCE, GF_MAILBOX_TAG, world(),
-                              &mailbox->receive)) == OMPI_SUCCESS;
+    if (MCA_PML_CALL(irecv(&box->incoming, sizeof(box->incoming), MPI_BYTE, source, GF_MAILBOX_TAG, world(), &box->receive)) !=
+        OMPI_SUCCESS) {
+        box->receive = NULL;
+    }
 }
 
-/* A message that came, if any; the receive is posted again. */
-static bool take_incoming(struct gf_mailbox *mailbox, struct message *message)
-{
-    bool whole;
+static bool has_message(const struct box *box) { return box->receive && REQUEST_COMPLETE(box->receive); }
 
-    if (mailbox->receive == NULL || !REQUEST_COMPLETE(mailbox->receive)) {
-        return false;
-    }
+/* Takes the message out; the receive is posted again. False: it was no message of ours. */
+static bool take_out(struct box *box, struct message *message)
+{
+    int source = box->receive->req_status.MPI_SOURCE;
+    bool whole = box->receive->req_status.MPI_ERROR == MPI_SUCCESS && box->receive->req_status._ucount == sizeof(*message);
+
     opal_atomic_rmb();
-    *message = mailbox->incoming;
-    whole = mailbox->receive->req_status.MPI_ERROR == MPI_SUCCESS && mailbox->receive->req_status._ucount == sizeof(*message);
-    ompi_request_free(&mailbox->receive);
-    if (!post_receive(mailbox)) {
-        mailbox->receive = NULL;
-    }
+    *message = box->incoming;
+    ompi_request_free(&box->receive);
+    post_receive(box, source);
     return whole;
 }
 
@@ -334,23 +343,22 @@ static void reap_sent(struct gf_mailbox *mailbox)
     }
 }
 
-/* Called with every progress of MPI: where nothing came and nothing is to be sent, it must end after two loads. */
-int gf_mailbox_progress(void)
+/* Sends, and empties the boxes from `first` on. One thread at a time; the others come back later. */
+static int look_into(struct gf_mailbox *mailbox, int first, int count)
 {
-    struct gf_mailbox *mailbox = mca_coll_gpufifo_component.mailbox;
     struct message message;
     int events = 0;
 
-    if (mailbox == NULL || (atomic_load_explicit(&mailbox->outgoing, memory_order_relaxed) == 0 &&
-                            (mailbox->receive == NULL || !REQUEST_COMPLETE(mailbox->receive)))) {
-        return 0;
-    }
     if (atomic_flag_test_and_set(&mailbox->busy)) {
         return 0;
     }
-    while (take_incoming(mailbox, &message)) {
-        deliver(mailbox, &message);
-        events++;
+    for (int i = first; i < first + count; i++) {
+        while (has_message(&mailbox->boxes[i])) {
+            if (take_out(&mailbox->boxes[i], &message)) {
+                deliver(mailbox, &message);
+            }
+            events++;
+        }
     }
     send_outbox(mailbox);
     reap_sent(mailbox);
@@ -358,60 +366,112 @@ int gf_mailbox_progress(void)
     return events;
 }
 
+void gf_mailbox_progress(void)
+{
+    struct gf_mailbox *mailbox = mca_coll_gpufifo_component.mailbox;
+
+    if (mailbox) {
+        look_into(mailbox, 0, mailbox->box_count);
+    }
+}
+
+/* Called with MPI's progress: where nothing came and nothing is to be sent, it must end after a few loads. So it looks at one box
+ * only, each time at the next one: who waits for us has time. */
+static int progress_callback(void)
+{
+    struct gf_mailbox *mailbox = mca_coll_gpufifo_component.mailbox;
+    unsigned turn;
+
+    if (mailbox == NULL || mailbox->box_count == 0) {
+        return 0;
+    }
+    turn = atomic_load_explicit(&mailbox->turn, memory_order_relaxed);
+    turn = turn + 1 < (unsigned)mailbox->box_count ? turn + 1 : 0;
+    atomic_store_explicit(&mailbox->turn, turn, memory_order_relaxed);
+    if (atomic_load_explicit(&mailbox->outgoing, memory_order_relaxed) == 0 && !has_message(&mailbox->boxes[turn])) {
+        return 0;
+    }
+    return look_into(mailbox, (int)turn, 1);
+}
+
+/* One box for each other process of this job on this node. */
+static bool make_boxes(struct gf_mailbox *mailbox)
+{
+    int me = ompi_comm_rank(world()), ranks = ompi_comm_size(world()), near = 0;
+
+    for (int rank = 0; rank < ranks; rank++) {
+        near += rank != me && gf_mpi_rank_is_near(world(), rank);
+    }
+    mailbox->boxes = calloc((size_t)near + 1, sizeof(*mailbox->boxes));
+    if (mailbox->boxes == NULL) {
+        return false;
+    }
+    for (int rank = 0; rank < ranks; rank++) {
+        if (rank != me && gf_mpi_rank_is_near(world(), rank)) {
+            post_receive(&mailbox->boxes[mailbox->box_count++], rank);
+        }
+    }
+    return true;
+}
+
 void gf_mailbox_open(void)
 {
     struct gf_mailbox *mailbox = calloc(1, sizeof(*mailbox));
 
-    if (mailbox == NULL) {
+    if (mailbox == NULL || !make_boxes(mailbox)) {
+        free(mailbox);
         return;
     }
     OBJ_CONSTRUCT(&mailbox->lock, opal_mutex_t);
     OBJ_CONSTRUCT(&mailbox->outbox, opal_list_t);
     OBJ_CONSTRUCT(&mailbox->waiting, opal_list_t);
     OBJ_CONSTRUCT(&mailbox->sent, opal_list_t);
-    if (ompi_comm_size(world()) > 1 && !post_receive(mailbox)) {
-        mailbox->receive = NULL;
-    }
     mca_coll_gpufifo_component.mailbox = mailbox;
-    opal_progress_register_lp(gf_mailbox_progress);
+    opal_progress_register_lp(progress_callback);
 }
 
 /* All processes are past MPI_Finalize's fence, so nothing more comes and what we sent has been taken or never will be. */
-static void cancel_receive(struct gf_mailbox *mailbox)
+static bool cancel_receives(struct gf_mailbox *mailbox)
 {
-    if (mailbox->receive == NULL) {
-        return;
+    bool all = true;
+
+    for (int i = 0; i < mailbox->box_count; i++) {
+        struct box *box = &mailbox->boxes[i];
+        if (box->receive == NULL) {
+            continue;
+        }
+        ompi_request_cancel(box->receive);
+        for (int round = 0; round < CLOSE_ROUNDS && !REQUEST_COMPLETE(box->receive); round++) {
+            opal_progress();
+        }
+        if (REQUEST_COMPLETE(box->receive)) {
+            ompi_request_free(&box->receive);
+        } else {
+            all = false;
+        }
     }
-    ompi_request_cancel(mailbox->receive);
-    for (int i = 0; i < 1000 && !REQUEST_COMPLETE(mailbox->receive); i++) {
-        opal_progress();
-    }
-    if (REQUEST_COMPLETE(mailbox->receive)) {
-        ompi_request_free(&mailbox->receive);
-    }
+    return all;
 }
 
 void gf_mailbox_close(void)
 {
     struct gf_mailbox *mailbox = mca_coll_gpufifo_component.mailbox;
-    bool idle;
 
     if (mailbox == NULL) {
         return;
     }
-    for (int i = 0; i < 1000 && mailbox->outgoing > 0; i++) {
+    for (int round = 0; round < CLOSE_ROUNDS && mailbox->outgoing > 0; round++) {
         gf_mailbox_progress();
         opal_progress();
     }
-    opal_progress_unregister(gf_mailbox_progress);
+    opal_progress_unregister(progress_callback);
     mca_coll_gpufifo_component.mailbox = NULL;
-    cancel_receive(mailbox);
-    idle = mailbox->outgoing == 0 && mailbox->receive == NULL;
     OPAL_LIST_DESTRUCT(&mailbox->outbox);
     OPAL_LIST_DESTRUCT(&mailbox->waiting);
     OBJ_DESTRUCT(&mailbox->lock);
-    if (idle) {
+    if (cancel_receives(mailbox) && mailbox->outgoing == 0) {
         OBJ_DESTRUCT(&mailbox->sent);
+        free(mailbox->boxes);
         free(mailbox);       /* else the PML may still write or read it: better lost than overwritten */
     }
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages by which a communicator is armed (agree.h). They reach a process wherever it is in MPI: each process keeps one
- * receive posted on MPI_COMM_WORLD, under a reserved negative tag, and its progress callback looks at whether that completed.
+ * Messages by which a communicator is armed (agree.h). They reach a process wherever it is in MPI: each process keeps a
+ * receive posted for each other process of its node, on MPI_COMM_WORLD under a reserved negative tag, and its progress callback looks at
+ * whether one completed. One receive from any source would do, but then every match on MPI_COMM_WORLD has two lists to look
+ * through: measured at twice the price of all the rest of this component for host buffers.
  *
  *   REQUEST      member → leader     a device call on this communicator wants the board
  *   ANNOUNCE     leader → members    here it is
@@ -25,7 +27,7 @@
 
 enum { GF_MAILBOX_TAG = -7 };
 
-/* With MPI_COMM_WORLD's module: posts the receive and registers the callback; cancels and takes them back. Without a mailbox
+/* With MPI_COMM_WORLD's module: posts the receives and registers the callback; cancels and takes them back. Without a mailbox
  * (no memory), communicators are never armed by others' request, and gf_mailbox_arm gives up. */
 void gf_mailbox_open(void);
 void gf_mailbox_close(void);
@@ -36,7 +38,7 @@ void gf_mailbox_arm(mca_coll_gpufifo_module_t *module);
 /* A new module: are there messages waiting for it? */
 void gf_mailbox_deliver_waiting(mca_coll_gpufifo_module_t *module);
 
-/* What the callback does; for a thread that waits for a message. */
-int gf_mailbox_progress(void);
+/* Sends and receives what there is; for a thread that waits for an answer. */
+void gf_mailbox_progress(void);
 
 #endif

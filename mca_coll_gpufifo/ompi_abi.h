@@ -102,6 +102,14 @@ static inline int gf_mpi_world_rank(const ompi_proc_t *proc)
 
 static inline bool gf_mpi_same_node(const ompi_proc_t *proc) { return OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags); }
 
+/* Is this rank on our node? Asks for no process that Open MPI does not know yet: it knows all of this node. */
+static inline bool gf_mpi_rank_is_near(ompi_communicator_t *comm, int rank)
+{
+    ompi_proc_t *proc = ompi_group_peer_lookup_existing(comm->c_remote_group, rank);
+
+    return proc && gf_mpi_same_node(proc);
+}
+
 /* The type of our requests for collectives. In 4.1 the errors of a collective's request go to MPI_COMM_WORLD, only those of a
  * point-to-point request to the handler of their own communicator. */
 #if OMPI_MAJOR_VERSION == 4

@@ -88,7 +88,7 @@ static int device_ranks(const mca_coll_gpufifo_module_t *module)
     int local = 0, devices = driver->ops->device_count(driver);
 
     for (int rank = 0; rank < ompi_comm_size(&ompi_mpi_comm_world.comm); rank++) {
-        local += gf_mpi_same_node(ompi_comm_peer_lookup(&ompi_mpi_comm_world.comm, rank));
+        local += gf_mpi_rank_is_near(&ompi_mpi_comm_world.comm, rank);
     }
     if (local <= ompi_comm_size(module->comm) || devices < 1) {
         return 0;
