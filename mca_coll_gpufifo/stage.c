@@ -34,7 +34,7 @@ static bool is_device(const struct gf_stage_buffer *buffer)
 
     /* The address itself may lie outside of the memory: MPI_BOTTOM, lower bounds, displacements. A byte of data cannot. */
     return (gf_layout_any_byte(&buffer->in, &offset) || gf_layout_any_byte(&buffer->out, &offset)) &&
-           gf_memory_is_device((const char *)buffer->user + offset);
+           gf_memory_is_device(gf_layout_address(buffer->user, offset));
 }
 
 bool gf_stage_needed(const struct gf_stage_call *call)
@@ -75,7 +75,7 @@ static gf_status find_pool(const struct gf_stage_buffer *buffer, struct gf_point
     if (!gf_layout_any_byte(&buffer->in, &offset)) {
         gf_layout_any_byte(&buffer->out, &offset);
     }
-    gf_status status = gf_memory_query((const char *)buffer->user + offset, info, why);
+    gf_status status = gf_memory_query(gf_layout_address(buffer->user, offset), info, why);
     return status == GF_OK ? gf_stage_pool_get(mca_coll_gpufifo_component.staging, info->ordinal, pool, why) : status;
 }
 
@@ -84,7 +84,7 @@ static gf_status make_bounce(struct bounce *bounce, struct gf_stage_buffer *buff
 {
     struct gf_layout_span span = both(gf_layout_measure(&buffer->in), gf_layout_measure(&buffer->out));
     size_t bytes = (size_t)(span.high - span.low);
-    char *start = (char *)buffer->user + span.low;
+    char *start = gf_layout_address(buffer->user, span.low);
     struct gf_pointer info;
 
     gf_status status = find_pool(buffer, &info, &bounce->pool, why);
@@ -96,7 +96,7 @@ static gf_status make_bounce(struct bounce *bounce, struct gf_stage_buffer *buff
     if (status != GF_OK) {
         return status;
     }
-    buffer->host = (char *)bounce->memory + (uintptr_t)start % BOUNCE_ALIGN - span.low;
+    buffer->host = gf_layout_address(bounce->memory, (ptrdiff_t)((uintptr_t)start % BOUNCE_ALIGN) - span.low);
 
     enum gf_transfer_gaps gaps = contains(&info, start, bytes) ? GF_GAPS_COPY : GF_GAPS_KEEP;
     status = gf_transfer_plan(&bounce->load, &buffer->in, gaps, bounce->pool, buffer->host, buffer->user, why);

@@ -68,7 +68,7 @@ gf_status gf_transfer_plan(struct gf_transfer *transfer, const struct gf_layout 
     struct gf_layout_span span = gf_layout_measure(layout);
     size_t bytes = (size_t)(span.high - span.low);
 
-    *transfer = (struct gf_transfer){.to = (char *)to + span.low, .from = (const char *)from + span.low,
+    *transfer = (struct gf_transfer){.to = gf_layout_address(to, span.low), .from = gf_layout_address(from, span.low),
                                      .bytes = bytes, .data_bytes = span.bytes};
     if (bytes == span.bytes || (gaps == GF_GAPS_COPY && whole_is_cheaper(&span, bytes))) {
         return GF_OK;

@@ -108,6 +108,33 @@ static void check_freed(struct harness *h)
     buffer_destroy(&buffer, "freed request");
 }
 
+/* MPI_BOTTOM: the address is in the datatype. */
+static void check_bottom(struct harness *h)
+{
+    int values[10], length = 10;
+    struct buffer buffer;
+    MPI_Aint address;
+    MPI_Datatype absolute;
+    bool right = true;
+
+    for (int i = 0; i < length; i++) {
+        values[i] = h->rank == 0 ? i * i : 0;
+    }
+    buffer_create(h, &buffer, GPUFIFO_MEMORY_DEVICE, sizeof values, 0);
+    buffer_write(&buffer, values);
+    MPI_Get_address(buffer.data, &address);
+    MPI_Type_create_hindexed(1, &length, &address, MPI_INT, &absolute);
+    MPI_Type_commit(&absolute);
+    MPI_Bcast(MPI_BOTTOM, 1, absolute, 0, MPI_COMM_WORLD);
+    buffer_read(&buffer, values);
+    for (int i = 0; i < length; i++) {
+        right = right && values[i] == i * i;
+    }
+    harness_check(h, right, "broadcast of MPI_BOTTOM and an absolute datatype is wrong");
+    MPI_Type_free(&absolute);
+    buffer_destroy(&buffer, "MPI_BOTTOM");
+}
+
 /* One copy or kernel for a broadcast of one block as of ten thousand. */
 static void check_driver_calls(struct harness *h)
 {
@@ -252,6 +279,7 @@ int main(int argc, char **argv)
         check_columns(&h, &types, seed + i);
     }
     check_freed(&h);
+    check_bottom(&h);
     check_driver_calls(&h);
     check_persistent(&h, &types, seed);
     check_errors(&h);
