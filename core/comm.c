@@ -214,6 +214,20 @@ void gf_comm_destroy(gf_comm *comm)
     free(comm);
 }
 
+gf_status gf_comm_poll(gf_comm *comm, struct gf_reason *why)
+{
+    struct gf_reason because = { "" };
+
+    if (comm->broken == GF_OK) {
+        comm->broken = gf_watch_poll(&comm->watch, &because);
+        comm->broken_why = because;
+    }
+    if (comm->broken != GF_OK) {
+        gf_reason_set(why, "%s", comm->broken_why.text);
+    }
+    return comm->broken;
+}
+
 void gf_comm_abort(gf_comm *comm, const char *reason)
 {
     char text[sizeof ((struct gf_abort_page *)0)->text];

@@ -47,6 +47,11 @@ void gf_comm_destroy(gf_comm *comm);
 gf_status gf_comm_allreduce(gf_comm *comm, const void *send, void *recv, size_t count,
                             enum gf_type type, enum gf_op op, struct gf_reason *why);
 
+/* One turn of a wait of the owner's for the other ranks, between calls: makes the owner's progress and looks whether they live.
+ * GF_OK: go on waiting. GF_ERR_PEER: a process of the communicator has ended, all other ranks have been told, the communicator
+ * is dead; or what a peer aborted with. One thread at a time. */
+gf_status gf_comm_poll(gf_comm *comm, struct gf_reason *why);
+
 /* Would gf_comm_allreduce run natively? A pure function of values that are equal on all ranks. */
 bool gf_comm_can_allreduce(const gf_comm *comm, size_t count, enum gf_type type, enum gf_op op);
 

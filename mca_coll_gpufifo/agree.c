@@ -130,22 +130,34 @@ static bool has_failed(const struct gf_agree *agree)
 /* The others usually come within a fraction of a microsecond, less than a turn of MPI's progress takes. */
 enum { LOOKS_PER_PROGRESS = 32 };
 
-/* Publishes the call and looks at the board until the verdict is there. */
-static enum gf_agree_verdict look(mca_coll_gpufifo_module_t *module, struct gf_agree *agree)
+/* One turn of a wait for the other ranks. */
+static gf_status wait_more(mca_coll_gpufifo_module_t *module, struct gf_reason *why)
+{
+    if (module->device_comm) {
+        return gf_comm_poll(module->device_comm, why);
+    }
+    opal_progress();
+    return GF_OK;
+}
+
+/* Publishes the call and looks at the board until the verdict is there, or *error. */
+static enum gf_agree_verdict look(mca_coll_gpufifo_module_t *module, struct gf_agree *agree, gf_status *error, struct gf_reason *why)
 {
     uint64_t call = module->calls + 1;
     enum gf_agree_verdict verdict;
 
     while (!gf_agree_board_has_room(agree->board, agree->ranks, agree->rank, agree->device_calls) && !has_failed(agree)) {
-        opal_progress();
+        if ((*error = wait_more(module, why)) != GF_OK) {
+            return GF_AGREE_UNKNOWN;
+        }
     }
     if (has_failed(agree)) {
         return GF_AGREE_STAGE;
     }
     gf_agree_line_device(agree->mine, agree->device_calls++, call);
     for (int turn = 1; (verdict = gf_agree_board_verdict(agree->board, agree->ranks, call)) == GF_AGREE_UNKNOWN; turn++) {
-        if (turn % LOOKS_PER_PROGRESS == 0) {
-            opal_progress();
+        if (turn % LOOKS_PER_PROGRESS == 0 && (*error = wait_more(module, why)) != GF_OK) {
+            return GF_AGREE_UNKNOWN;
         }
     }
     gf_agree_line_settle(agree->mine, call);
@@ -154,7 +166,7 @@ static enum gf_agree_verdict look(mca_coll_gpufifo_module_t *module, struct gf_a
     return verdict;
 }
 
-enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module)
+enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module, gf_status *error, struct gf_reason *why)
 {
     uint64_t call = module->calls + 1;
     struct gf_agree *agree;
@@ -168,7 +180,10 @@ enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module)
         gf_agree_enter_host(module);
         return GF_AGREE_STAGE;
     }
-    verdict = look(module, agree);
+    verdict = look(module, agree, error, why);
+    if (verdict == GF_AGREE_UNKNOWN) {
+        return verdict;
+    }
     if (has_failed(agree)) {
         gf_agree_give_up(module, "a rank cannot attach the memory that its leader shares (separate containers?)");
     }

@@ -72,8 +72,9 @@ static inline void gf_agree_enter_host(mca_coll_gpufifo_module_t *module)
 }
 
 /* Enters the next call with device buffers and waits, making progress, until it is known what the others have. GF_AGREE_STAGE
- * also where this communicator can never be native; the reason is logged once. */
-enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module);
+ * also where this communicator can never be native; the reason is logged once. GF_AGREE_UNKNOWN: it will never be known, for
+ * *error with *why: a process of the communicator has ended. That is noticed once the communicator has made a native call. */
+enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module, gf_status *error, struct gf_reason *why);
 
 /* For the mailbox, under the component's lock. Makes the board at the leader, or attaches it at a member; does nothing if there
  * is one. Failures leave the module as it was. */

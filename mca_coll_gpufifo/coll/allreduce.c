@@ -211,6 +211,8 @@ static int run_natively(struct call *call)
 static int with_unusual_buffers(struct call *call)
 {
     int error = check_buffers(call);
+    gf_status status = GF_OK;
+    struct gf_reason why = {""};
 
     if (error != MPI_SUCCESS) {
         return error;
@@ -223,10 +225,14 @@ static int with_unusual_buffers(struct call *call)
         gf_agree_enter_host(call->module);
         return stage(call, "this rank's buffers, type or operation are not for the device alone");
     }
-    if (gf_agree_enter_device(call->module) == GF_AGREE_NATIVE) {
+    switch (gf_agree_enter_device(call->module, &status, &why)) {
+    case GF_AGREE_NATIVE:
         return run_natively(call);
+    case GF_AGREE_UNKNOWN:
+        return gf_error_to_mpi(status, &why, call->module->comm, function_name);
+    default:
+        return stage(call, call->module->never_native ? "this communicator cannot use the device" : "another rank has host buffers");
     }
-    return stage(call, call->module->never_native ? "this communicator cannot use the device" : "another rank has host buffers");
 }
 
 /* A buffer is not known to be host memory, at least not yet. Apart, so that the function below needs no frame. */
