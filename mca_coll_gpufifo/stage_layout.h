@@ -105,7 +105,7 @@ static inline struct gf_layout gf_layout_on_grid(struct gf_layout layout, const 
     return layout;
 }
 
-/* A buffer's address plus an offset. The address may be null (MPI_BOTTOM) or outside of all memory, the offset makes up for it. */
+/* A buffer's address plus an offset. The address may be null (MPI_BOTTOM) or outside of all memory; the data is not. */
 static inline void *gf_layout_address(const void *buffer, ptrdiff_t offset)
 {
     return (void *)((uintptr_t)buffer + (uintptr_t)offset);
