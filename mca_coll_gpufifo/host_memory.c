@@ -19,6 +19,9 @@
 /* Marks an entry that is not confirmed; no page number has this bit. */
 #define CANDIDATE ((uintptr_t)1 << (8 * sizeof(uintptr_t) - 1))
 
+/* A cleared entry: equal to no page number, page 0 included, where null is. */
+#define EMPTY CANDIDATE
+
 /* The stack's mapping grows on demand. Linux keeps at least 128 MiB below its top free of other mappings (MIN_GAP in mm/util.c), so
  * a frame less than half of that below the top is on the main thread's stack, and so is everything above it. */
 #define STACK_ROOM ((uintptr_t)64 << 20)
@@ -73,6 +76,7 @@ void gf_host_memory_open(struct gf_host_memory *memory, bool remembers)
 {
     memset(memory, 0, sizeof(*memory));
     memory->remembers = remembers;
+    memory->pages[0] = EMPTY;
     dl_iterate_phdr(note_program, memory);
     note_heap_and_stack(memory);
 }
@@ -103,7 +107,7 @@ void gf_host_memory_learn(struct gf_host_memory *memory, const void *address, ui
         return;
     }
     atomic_store(slot, candidate);
-    atomic_compare_exchange_strong(slot, &candidate, atomic_load(&memory->generation) == generation ? page : 0);
+    atomic_compare_exchange_strong(slot, &candidate, atomic_load(&memory->generation) == generation ? page : EMPTY);
 }
 
 void gf_host_memory_forget(struct gf_host_memory *memory, const void *start, size_t bytes)
@@ -116,7 +120,7 @@ void gf_host_memory_forget(struct gf_host_memory *memory, const void *start, siz
     for (uintptr_t i = 0; i < count; i++) {
         _Atomic uintptr_t *slot = &memory->pages[(first + i) % GF_HOST_PAGES];
         uintptr_t entry = atomic_load(slot);
-        while ((entry & ~CANDIDATE) >= first && (entry & ~CANDIDATE) <= last && !atomic_compare_exchange_weak(slot, &entry, 0)) {
+        while ((entry & ~CANDIDATE) >= first && (entry & ~CANDIDATE) <= last && !atomic_compare_exchange_weak(slot, &entry, EMPTY)) {
         }
     }
 }

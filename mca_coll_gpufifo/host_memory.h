@@ -34,7 +34,7 @@ struct gf_host_memory {
     uintptr_t stack_low, stack_high;     /* the top of the main thread's stack; equal: unknown */
     bool remembers;                      /* releases are announced: pages may be remembered */
     _Atomic uint64_t generation;         /* of announcements */
-    _Atomic uintptr_t pages[GF_HOST_PAGES];   /* page numbers, by their low bits; 0: none; or a candidate */
+    _Atomic uintptr_t pages[GF_HOST_PAGES];   /* page numbers, by their low bits; see learn */
 };
 
 /* Finds the ranges. remembers: gf_host_memory_forget will be called before any memory of this process is released. */
@@ -60,7 +60,7 @@ static inline bool gf_host_memory_remembers(const struct gf_host_memory *memory,
 {
     uintptr_t page = (uintptr_t)address >> GF_HOST_PAGE_SHIFT;
 
-    return atomic_load_explicit(&memory->pages[page % GF_HOST_PAGES], memory_order_acquire) == page && page != 0;
+    return atomic_load_explicit(&memory->pages[page % GF_HOST_PAGES], memory_order_acquire) == page;
 }
 
 /* Where an address lives, with one query of the driver at most. Host memory is learnt. For device memory *info is complete, else it has the

@@ -9,8 +9,10 @@
 
 #include "mca_coll_gpufifo/agree.h"
 
-/* MPI_Finalize must not hang on a PML that cannot cancel. */
-enum { CLOSE_ROUNDS = 1000 };
+enum {
+    PROBE_EVERY = 32,                    /* so many calls of the callback, each of which stands for 8 of MPI's progress */
+    CLOSE_ROUNDS = 1000                  /* MPI_Finalize must not hang on a message that cannot be sent any more */
+};
 
 enum message_kind { MESSAGE_REQUEST = 1, MESSAGE_ANNOUNCE, MESSAGE_REFUSED, MESSAGE_UNREACHABLE };
 
@@ -38,22 +40,16 @@ typedef struct parcel_t {
 } parcel_t;
 static OBJ_CLASS_INSTANCE(parcel_t, opal_list_item_t, NULL, NULL);
 
-/* What comes from one process of this node. */
-struct box {
-    ompi_request_t *receive;             /* posted; null: it could not be */
-    struct message incoming;             /* its buffer */
-};
-
 struct gf_mailbox {
-    struct box *boxes;
-    int box_count;
-    _Atomic unsigned turn;               /* whose box the callback looks at next */
-    atomic_flag busy;                    /* a thread is in look_into() */
+    int *near;                           /* ranks in MPI_COMM_WORLD of the other processes of this job on this node */
+    int near_count;
+    _Atomic unsigned calls;              /* of the callback */
+    atomic_flag busy;                    /* a thread is in exchange() */
     _Atomic int outgoing;                /* parcels in outbox and sent: nothing to do at 0 */
     opal_mutex_t lock;                   /* protects the lists */
-    opal_list_t outbox;                  /* to be sent by the next look_into() */
+    opal_list_t outbox;                  /* to be sent by the next exchange() */
     opal_list_t waiting;                 /* for a communicator */
-    opal_list_t sent;                    /* look_into() only: being sent */
+    opal_list_t sent;                    /* exchange() only: being sent */
 };
 
 static ompi_communicator_t *world(void) { return &ompi_mpi_comm_world.comm; }
@@ -286,27 +282,19 @@ void gf_mailbox_arm(mca_coll_gpufifo_module_t *module)
     gf_mailbox_progress();
 }
 
-static void post_receive(struct box *box, int source)
+/* A message from this process, if there is one. What is not a message of ours is taken too, and dropped. */
+static bool take_from(int source, struct message *message)
 {
-    if (MCA_PML_CALL(irecv(&box->incoming, sizeof(box->incoming), MPI_BYTE, source, GF_MAILBOX_TAG, world(), &box->receive)) !=
-        OMPI_SUCCESS) {
-        box->receive = NULL;
-    }
-}
+    ompi_status_public_t status;
+    int there = 0;
 
-static bool has_message(const struct box *box) { return box->receive && REQUEST_COMPLETE(box->receive); }
-
-/* Takes the message out; the receive is posted again. False: it was no message of ours. */
-static bool take_out(struct box *box, struct message *message)
-{
-    int source = box->receive->req_status.MPI_SOURCE;
-    bool whole = box->receive->req_status.MPI_ERROR == MPI_SUCCESS && box->receive->req_status._ucount == sizeof(*message);
-
-    opal_atomic_rmb();
-    *message = box->incoming;
-    ompi_request_free(&box->receive);
-    post_receive(box, source);
-    return whole;
+    do {
+        if (MCA_PML_CALL(iprobe(source, GF_MAILBOX_TAG, world(), &there, &status)) != OMPI_SUCCESS || !there) {
+            return false;
+        }
+    } while (MCA_PML_CALL(recv(message, sizeof(*message), MPI_BYTE, source, GF_MAILBOX_TAG, world(), &status)) != OMPI_SUCCESS ||
+             status._ucount != sizeof(*message));
+    return true;
 }
 
 static void send_outbox(struct gf_mailbox *mailbox)
@@ -343,8 +331,8 @@ static void reap_sent(struct gf_mailbox *mailbox)
     }
 }
 
-/* Sends, and empties the boxes from `first` on. One thread at a time; the others come back later. */
-static int look_into(struct gf_mailbox *mailbox, int first, int count)
+/* Sends, and takes what came from `count` near processes from `first` on. One thread at a time; the others come back later. */
+static int exchange(struct gf_mailbox *mailbox, int first, int count)
 {
     struct message message;
     int events = 0;
@@ -352,11 +340,10 @@ static int look_into(struct gf_mailbox *mailbox, int first, int count)
     if (atomic_flag_test_and_set(&mailbox->busy)) {
         return 0;
     }
+    send_outbox(mailbox);
     for (int i = first; i < first + count; i++) {
-        while (has_message(&mailbox->boxes[i])) {
-            if (take_out(&mailbox->boxes[i], &message)) {
-                deliver(mailbox, &message);
-            }
+        while (take_from(mailbox->near[i], &message)) {
+            deliver(mailbox, &message);
             events++;
         }
     }
@@ -371,54 +358,49 @@ void gf_mailbox_progress(void)
     struct gf_mailbox *mailbox = mca_coll_gpufifo_component.mailbox;
 
     if (mailbox) {
-        look_into(mailbox, 0, mailbox->box_count);
+        exchange(mailbox, 0, mailbox->near_count);
     }
 }
 
-/* Called with MPI's progress: where nothing came and nothing is to be sent, it must end after a few loads. So it looks at one box
- * only, each time at the next one: who waits for us has time. */
+/* Called with MPI's progress. A probe costs as much as a few progress calls, so most calls end at once, and a probe asks for one process
+ * only, the next one each time: who waits for an answer has time. Threads may disturb the count, which does no harm. */
 static int progress_callback(void)
 {
     struct gf_mailbox *mailbox = mca_coll_gpufifo_component.mailbox;
-    unsigned turn;
+    unsigned calls;
 
-    if (mailbox == NULL || mailbox->box_count == 0) {
+    if (mailbox == NULL || mailbox->near_count == 0) {
         return 0;
     }
-    turn = atomic_load_explicit(&mailbox->turn, memory_order_relaxed);
-    turn = turn + 1 < (unsigned)mailbox->box_count ? turn + 1 : 0;
-    atomic_store_explicit(&mailbox->turn, turn, memory_order_relaxed);
-    if (atomic_load_explicit(&mailbox->outgoing, memory_order_relaxed) == 0 && !has_message(&mailbox->boxes[turn])) {
+    calls = atomic_load_explicit(&mailbox->calls, memory_order_relaxed) + 1;
+    atomic_store_explicit(&mailbox->calls, calls, memory_order_relaxed);
+    if (calls % PROBE_EVERY != 0 && atomic_load_explicit(&mailbox->outgoing, memory_order_relaxed) == 0) {
         return 0;
     }
-    return look_into(mailbox, (int)turn, 1);
+    return exchange(mailbox, (int)(calls / PROBE_EVERY % (unsigned)mailbox->near_count), 1);
 }
 
-/* One box for each other process of this job on this node. */
-static bool make_boxes(struct gf_mailbox *mailbox)
+static bool list_near_processes(struct gf_mailbox *mailbox)
 {
     int me = ompi_comm_rank(world()), ranks = ompi_comm_size(world()), near = 0;
 
     for (int rank = 0; rank < ranks; rank++) {
         near += rank != me && gf_mpi_rank_is_near(world(), rank);
     }
-    mailbox->boxes = calloc((size_t)near + 1, sizeof(*mailbox->boxes));
-    if (mailbox->boxes == NULL) {
-        return false;
-    }
-    for (int rank = 0; rank < ranks; rank++) {
+    mailbox->near = calloc((size_t)near + 1, sizeof(*mailbox->near));
+    for (int rank = 0; rank < ranks && mailbox->near; rank++) {
         if (rank != me && gf_mpi_rank_is_near(world(), rank)) {
-            post_receive(&mailbox->boxes[mailbox->box_count++], rank);
+            mailbox->near[mailbox->near_count++] = rank;
         }
     }
-    return true;
+    return mailbox->near != NULL;
 }
 
 void gf_mailbox_open(void)
 {
     struct gf_mailbox *mailbox = calloc(1, sizeof(*mailbox));
 
-    if (mailbox == NULL || !make_boxes(mailbox)) {
+    if (mailbox == NULL || !list_near_processes(mailbox)) {
         free(mailbox);
         return;
     }
@@ -430,29 +412,7 @@ void gf_mailbox_open(void)
     opal_progress_register_lp(progress_callback);
 }
 
-/* All processes are past MPI_Finalize's fence, so nothing more comes and what we sent has been taken or never will be. */
-static bool cancel_receives(struct gf_mailbox *mailbox)
-{
-    bool all = true;
-
-    for (int i = 0; i < mailbox->box_count; i++) {
-        struct box *box = &mailbox->boxes[i];
-        if (box->receive == NULL) {
-            continue;
-        }
-        ompi_request_cancel(box->receive);
-        for (int round = 0; round < CLOSE_ROUNDS && !REQUEST_COMPLETE(box->receive); round++) {
-            opal_progress();
-        }
-        if (REQUEST_COMPLETE(box->receive)) {
-            ompi_request_free(&box->receive);
-        } else {
-            all = false;
-        }
-    }
-    return all;
-}
-
+/* All processes are past MPI_Finalize's fence. What they sent before is taken, for some PMLs complain about messages left over. */
 void gf_mailbox_close(void)
 {
     struct gf_mailbox *mailbox = mca_coll_gpufifo_component.mailbox;
@@ -460,18 +420,18 @@ void gf_mailbox_close(void)
     if (mailbox == NULL) {
         return;
     }
-    for (int round = 0; round < CLOSE_ROUNDS && mailbox->outgoing > 0; round++) {
-        gf_mailbox_progress();
-        opal_progress();
-    }
     opal_progress_unregister(progress_callback);
+    for (int round = 0; round < CLOSE_ROUNDS && (round < CLOSE_ROUNDS / 10 || mailbox->outgoing > 0); round++) {
+        opal_progress();
+        gf_mailbox_progress();
+    }
     mca_coll_gpufifo_component.mailbox = NULL;
     OPAL_LIST_DESTRUCT(&mailbox->outbox);
     OPAL_LIST_DESTRUCT(&mailbox->waiting);
     OBJ_DESTRUCT(&mailbox->lock);
-    if (cancel_receives(mailbox) && mailbox->outgoing == 0) {
+    if (mailbox->outgoing == 0) {
         OBJ_DESTRUCT(&mailbox->sent);
-        free(mailbox->boxes);
-        free(mailbox);       /* else the PML may still write or read it: better lost than overwritten */
+        free(mailbox->near);
+        free(mailbox);       /* else the PML may still read it: better lost than overwritten */
     }
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages by which a communicator is armed (agree.h). They reach a process wherever it is in MPI: each process keeps a
- * receive posted for each other process of its node, on MPI_COMM_WORLD under a reserved negative tag, and its progress callback looks at
- * whether one completed. One receive from any source would do, but then every match on MPI_COMM_WORLD has two lists to look
- * through: measured at twice the price of all the rest of this component for host buffers.
+ * Messages by which a communicator is armed (agree.h). They reach a process wherever it is in MPI: its progress callback probes
+ * for them now and then, on MPI_COMM_WORLD under a reserved negative tag; who waits for an answer probes all the time. No receive is
+ * posted: each message on MPI_COMM_WORLD would have to be compared with it, which costs host-only programs more than all
+ * the rest of this component.
  *
  *   REQUEST      member → leader     a device call on this communicator wants the board
  *   ANNOUNCE     leader → members    here it is
@@ -27,8 +27,7 @@
 
 enum { GF_MAILBOX_TAG = -7 };
 
-/* With MPI_COMM_WORLD's module: posts the receives and registers the callback; cancels and takes them back. Without a mailbox
- * (no memory), communicators are never armed by others' request, and gf_mailbox_arm gives up. */
+/* With MPI_COMM_WORLD's module: registers the callback and takes it back. Without a mailbox (no memory) gf_mailbox_arm gives up. */
 void gf_mailbox_open(void);
 void gf_mailbox_close(void);
 

@@ -9,6 +9,7 @@
  *   races           host ranks leave each other behind by broadcasts, which do not wait for anybody
  *   communicators   hundreds, made, used once or twice and freed, so that their numbers come back at once
  *   threads         a communicator a thread (MPI_THREAD_MULTIPLE)
+ *   apart           calls of ranks that cannot share memory, each in a PID namespace of its own: all are staged
  *   pending         the program ends right after the first device call of a communicator that it does not free
  */
 #include <pthread.h>
@@ -283,6 +284,25 @@ static void test_threads(struct harness *h, uint64_t seed)
     check_counters(h, &counters, &expected);
 }
 
+static void test_apart(struct harness *h, uint64_t seed)
+{
+    uint64_t state = seed;
+    struct expected expected = {0, 0};
+    struct paths_counters counters;
+    struct memory m;
+
+    memory_create(h, &m);
+    paths_open(&counters);
+    for (int call = 0; call < 30; call++) {
+        uint64_t devices = random_devices(&state);
+        reduce(&m, MPI_COMM_WORLD, devices, random_count(&state), devices, &expected);
+    }
+    expected.staged += expected.native;
+    expected.native = 0;
+    check_counters(h, &counters, &expected);
+    memory_destroy(&m);
+}
+
 static void test_pending(struct harness *h, uint64_t seed)
 {
     struct expected expected = {0, 0};
@@ -301,7 +321,7 @@ int main(int argc, char **argv)
         const char *name;
         void (*test)(struct harness *h, uint64_t seed);
     } parts[] = {{"calls", test_calls}, {"races", test_races}, {"communicators", test_communicators}, {"threads", test_threads},
-                 {"pending", test_pending}};
+                 {"apart", test_apart}, {"pending", test_pending}};
     const char *name = argc > 1 ? argv[1] : "";
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
     struct harness h;

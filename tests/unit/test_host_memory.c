@@ -84,6 +84,20 @@ static void test_ranges_need_no_driver(void **state)
     assert_int_equal(driver.asked, 0);
 }
 
+/* The fast question has to say no for null and MPI_IN_PLACE, whatever was released. */
+static void test_no_page_is_remembered_at_first(void **state)
+{
+    (void)state;
+
+    (void)fresh(true);
+    for (int round = 0; round < 2; round++) {
+        for (uintptr_t page = 0; page < 2 * GF_HOST_PAGES; page++) {
+            assert_false(gf_host_memory_remembers(&memory, (void *)(page << GF_HOST_PAGE_SHIFT)));
+        }
+        gf_host_memory_forget(&memory, NULL, (size_t)4 * GF_HOST_PAGES * PAGE);
+    }
+}
+
 static void test_pages_are_remembered_until_released(void **state)
 {
     struct counting_driver driver = fresh(true);
@@ -260,6 +274,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ranges_need_no_driver),
+        cmocka_unit_test(test_no_page_is_remembered_at_first),
         cmocka_unit_test(test_pages_are_remembered_until_released),
         cmocka_unit_test(test_without_announcements_nothing_is_remembered),
         cmocka_unit_test(test_device_memory_is_never_remembered),
