@@ -28,20 +28,6 @@ struct gf_staged {
     const char *function;
 };
 
-static bool is_device(const struct gf_stage_buffer *buffer)
-{
-    ptrdiff_t offset;
-
-    /* The address itself may lie outside of the memory: MPI_BOTTOM, lower bounds, displacements. A byte of data cannot. */
-    return (gf_layout_any_byte(&buffer->in, &offset) || gf_layout_any_byte(&buffer->out, &offset)) &&
-           gf_memory_is_device(gf_layout_address(buffer->user, offset));
-}
-
-bool gf_stage_needed(const struct gf_stage_call *call)
-{
-    return is_device(&call->send) || is_device(&call->recv);
-}
-
 static bool fail(struct gf_stage_call *call, gf_status status, const struct gf_reason *why)
 {
     call->result = gf_error_to_mpi(status, why, call->staged->comm, call->staged->function);
@@ -133,10 +119,10 @@ bool gf_stage_prepare(struct gf_stage_call *call, ompi_communicator_t *comm, con
     staged->function = function;
     staged->bytes = gf_layout_measure(&call->send.in).bytes + gf_layout_measure(&call->recv.in).bytes;
     call->staged = staged;
-    if (is_device(&call->send)) {
+    if (gf_stage_buffer_is_device(&call->send)) {
         status = make_bounce(&staged->send, &call->send, &why);
     }
-    if (status == GF_OK && is_device(&call->recv)) {
+    if (status == GF_OK && gf_stage_buffer_is_device(&call->recv)) {
         status = make_bounce(&staged->recv, &call->recv, &why);
     }
     if (status != GF_OK) {

@@ -51,8 +51,20 @@ static inline struct gf_stage_call gf_stage_call(const void *send, struct gf_lay
     };
 }
 
-/* Does a significant buffer lie in device memory? */
-bool gf_stage_needed(const struct gf_stage_call *call);
+/* Is this buffer significant, and in device memory? Its address itself may lie outside of the memory (MPI_BOTTOM, lower bounds,
+ * displacements), a byte of data cannot. */
+static inline bool gf_stage_buffer_is_device(const struct gf_stage_buffer *buffer)
+{
+    ptrdiff_t offset;
+
+    return (gf_layout_any_byte(&buffer->in, &offset) || gf_layout_any_byte(&buffer->out, &offset)) &&
+           gf_memory_is_device(gf_layout_address(buffer->user, offset));
+}
+
+static inline bool gf_stage_needed(const struct gf_stage_call *call)
+{
+    return gf_stage_buffer_is_device(&call->send) || gf_stage_buffer_is_device(&call->recv);
+}
 
 /* The life of a staged call: prepare → (load → the saved function → store → settle)* → discard, one thread at a time.
  * Those that return bool return false when they failed: call->result then has the error, which was reported. */

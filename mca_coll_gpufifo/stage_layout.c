@@ -56,7 +56,7 @@ static bool is_empty(const struct gf_layout_part *part)
     return part->count == 0 || part->type->super.size == 0;
 }
 
-bool gf_layout_any_byte(const struct gf_layout *layout, ptrdiff_t *offset)
+bool gf_layout_any_byte_of_parts(const struct gf_layout *layout, ptrdiff_t *offset)
 {
     for (int i = layout->begin; i < layout->end; i++) {
         struct gf_layout_part part = gf_layout_part(layout, i);

@@ -113,8 +113,20 @@ static inline void *gf_layout_address(const void *buffer, ptrdiff_t offset)
 
 struct gf_layout_part gf_layout_part(const struct gf_layout *layout, int part);
 
-/* The offset of some byte of data in *offset; false where there is no data. Stops at the first part that has some. */
-bool gf_layout_any_byte(const struct gf_layout *layout, ptrdiff_t *offset);
+/* The offset of some byte of data in *offset; false where there is no data. Stops at the first part that has some. Every call of
+ * a host-only program asks this: no detour for plain buffers. */
+bool gf_layout_any_byte_of_parts(const struct gf_layout *layout, ptrdiff_t *offset);
+static inline bool gf_layout_any_byte(const struct gf_layout *layout, ptrdiff_t *offset)
+{
+    if (layout->begin == layout->end) {
+        return false;
+    }
+    if (layout->kind == GF_LAYOUT_EQUAL && layout->begin == 0 && !layout->grid) {
+        *offset = layout->type->super.true_lb;
+        return layout->count > 0 && layout->type->super.size > 0;
+    }
+    return gf_layout_any_byte_of_parts(layout, offset);
+}
 
 struct gf_layout_span gf_layout_measure(const struct gf_layout *layout);
 
