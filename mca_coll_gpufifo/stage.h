@@ -9,7 +9,10 @@
  *
  * A collective describes its buffers and then is three thin callers:
  *
- *     struct gf_stage_call call = describe(...);
+ *     struct gf_stage_call call;
+ *     if (!gf_stage_passes(&call, NULL, buffer)) {                     host memory for certain: nothing to describe
+ *         call = describe(...);
+ *     }
  *     if (gf_stage_begin(&call, comm, "MPI_Bcast")) {                  or gf_request_begin, gf_request_init (request.h)
  *         call.result = saved->coll_bcast(call.recv.host, ...);
  *     }
@@ -32,13 +35,29 @@ struct gf_stage_buffer {
     void *host;                        /* what to pass to the saved function: user, or an address in the bounce */
 };
 
-/* Made anew for each call, host-only ones too: keep it small. Layouts borrow the caller's arrays until begin has returned. */
+/* Layouts borrow the caller's arrays until begin has returned. */
 struct gf_stage_call {
     struct gf_stage_buffer send, recv;
     int result;                        /* MPI or OMPI error code, MPI_SUCCESS at first */
+    bool passes;                       /* all in host memory: of the buffers only `host` is set */
     struct gf_staged *staged;          /* null: no significant buffer lies in device memory */
     struct gf_stage_request *request;  /* where the call moves to when it outlives its function */
 };
+
+/* The fast way for host-only programs: true if both addresses are host memory for certain (or MPI_IN_PLACE), and then the call is
+ * ready. A buffer's data is in the same memory as its address, but for MPI_BOTTOM, which is never certain. */
+static inline bool gf_stage_passes(struct gf_stage_call *call, const void *send, void *recv)
+{
+    if ((send != MPI_IN_PLACE && !gf_memory_is_known_host(send)) || (recv != MPI_IN_PLACE && !gf_memory_is_known_host(recv))) {
+        return false;
+    }
+    call->send.host = (void *)send;
+    call->recv.host = recv;
+    call->result = MPI_SUCCESS;
+    call->passes = true;
+    call->staged = NULL;
+    return true;
+}
 
 /* A call with these two buffers. Functions that have one buffer only call it recv. */
 static inline struct gf_stage_call gf_stage_call(const void *send, struct gf_layout send_in,
@@ -51,8 +70,8 @@ static inline struct gf_stage_call gf_stage_call(const void *send, struct gf_lay
     };
 }
 
-/* Is this buffer significant, and in device memory? Its address itself may lie outside of the memory (MPI_BOTTOM, lower bounds,
- * displacements), a byte of data cannot. */
+/* Is this buffer significant, and in device memory? Its address may lie outside of the memory (MPI_BOTTOM, lower bounds,
+ * displacements), a byte of its data cannot. */
 static inline bool gf_stage_buffer_is_device(const struct gf_stage_buffer *buffer)
 {
     ptrdiff_t offset;
@@ -63,7 +82,7 @@ static inline bool gf_stage_buffer_is_device(const struct gf_stage_buffer *buffe
 
 static inline bool gf_stage_needed(const struct gf_stage_call *call)
 {
-    return gf_stage_buffer_is_device(&call->send) || gf_stage_buffer_is_device(&call->recv);
+    return !call->passes && (gf_stage_buffer_is_device(&call->send) || gf_stage_buffer_is_device(&call->recv));
 }
 
 /* The life of a staged call: prepare → (load → the saved function → store → settle)* → discard, one thread at a time.

@@ -16,8 +16,11 @@ int gf_coll_allgather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sd
                       ompi_datatype_t *rdtype, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Allgather")) {
         call.result = saved->coll_allgather(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
                                             saved->coll_allgather_module);
@@ -30,8 +33,11 @@ int gf_coll_iallgather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *s
                        mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_request_begin(&call, comm, "MPI_Iallgather")) {
         call.result = saved->coll_iallgather(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm, request,
                                              saved->coll_iallgather_module);
@@ -44,8 +50,11 @@ int gf_coll_allgather_init(const void *sbuf, gf_mpi_count scount, ompi_datatype_
                            mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_request_init(&call, comm, "MPI_Allgather_init")) {
         call.result = saved->coll_allgather_init(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm, info,
                                                  request, saved->coll_allgather_init_module);
@@ -65,8 +74,11 @@ int gf_coll_allgatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *s
                        gf_mpi_displs displs, ompi_datatype_t *rdtype, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Allgatherv")) {
         call.result = saved->coll_allgatherv(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype, comm,
                                              saved->coll_allgatherv_module);
@@ -79,8 +91,11 @@ int gf_coll_iallgatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *
                         mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    }
     if (gf_request_begin(&call, comm, "MPI_Iallgatherv")) {
         call.result = saved->coll_iallgatherv(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype, comm,
                                               request, saved->coll_iallgatherv_module);
@@ -93,8 +108,11 @@ int gf_coll_allgatherv_init(const void *sbuf, gf_mpi_count scount, ompi_datatype
                             ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    }
     if (gf_request_init(&call, comm, "MPI_Allgatherv_init")) {
         call.result = saved->coll_allgatherv_init(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype, comm,
                                                   info, request, saved->coll_allgatherv_init_module);

@@ -17,8 +17,11 @@ int gf_coll_alltoall(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdt
                      ompi_datatype_t *rdtype, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Alltoall")) {
         call.result = saved->coll_alltoall(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
                                            saved->coll_alltoall_module);
@@ -31,8 +34,11 @@ int gf_coll_ialltoall(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sd
                       mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_request_begin(&call, comm, "MPI_Ialltoall")) {
         call.result = saved->coll_ialltoall(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm, request,
                                             saved->coll_ialltoall_module);
@@ -45,8 +51,11 @@ int gf_coll_alltoall_init(const void *sbuf, gf_mpi_count scount, ompi_datatype_t
                           mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_request_init(&call, comm, "MPI_Alltoall_init")) {
         call.result = saved->coll_alltoall_init(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm, info,
                                                 request, saved->coll_alltoall_init_module);
@@ -69,8 +78,11 @@ int gf_coll_alltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdi
                       mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Alltoallv")) {
         call.result = saved->coll_alltoallv(call.send.host, scounts, sdispls, sdtype, call.recv.host, rcounts, rdispls, rdtype,
                                             comm, saved->coll_alltoallv_module);
@@ -83,8 +95,11 @@ int gf_coll_ialltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sd
                        ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+    }
     if (gf_request_begin(&call, comm, "MPI_Ialltoallv")) {
         call.result = saved->coll_ialltoallv(call.send.host, scounts, sdispls, sdtype, call.recv.host, rcounts, rdispls, rdtype,
                                              comm, request, saved->coll_ialltoallv_module);
@@ -97,8 +112,11 @@ int gf_coll_alltoallv_init(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displ
                            struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+    }
     if (gf_request_init(&call, comm, "MPI_Alltoallv_init")) {
         call.result = saved->coll_alltoallv_init(call.send.host, scounts, sdispls, sdtype, call.recv.host, rcounts, rdispls,
                                                  rdtype, comm, info, request, saved->coll_alltoallv_init_module);
@@ -121,8 +139,11 @@ int gf_coll_alltoallw(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdi
                       mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Alltoallw")) {
         call.result = saved->coll_alltoallw(call.send.host, scounts, sdispls, sdtypes, call.recv.host, rcounts, rdispls, rdtypes,
                                             comm, saved->coll_alltoallw_module);
@@ -135,8 +156,11 @@ int gf_coll_ialltoallw(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sd
                        ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
+    }
     if (gf_request_begin(&call, comm, "MPI_Ialltoallw")) {
         call.result = saved->coll_ialltoallw(call.send.host, scounts, sdispls, sdtypes, call.recv.host, rcounts, rdispls, rdtypes,
                                              comm, request, saved->coll_ialltoallw_module);
@@ -150,8 +174,11 @@ int gf_coll_alltoallw_init(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displ
                            mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
+    }
     if (gf_request_init(&call, comm, "MPI_Alltoallw_init")) {
         call.result = saved->coll_alltoallw_init(call.send.host, scounts, sdispls, sdtypes, call.recv.host, rcounts, rdispls,
                                                  rdtypes, comm, info, request, saved->coll_alltoallw_init_module);

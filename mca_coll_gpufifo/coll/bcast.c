@@ -17,8 +17,11 @@ int gf_coll_bcast(void *buffer, gf_mpi_count count, ompi_datatype_t *type, int r
                   mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = bcast(comm, buffer, count, type, root);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, buffer, buffer)) {
+        call = bcast(comm, buffer, count, type, root);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Bcast")) {
         call.result = saved->coll_bcast(call.recv.host, count, type, root, comm, saved->coll_bcast_module);
     }
@@ -29,8 +32,11 @@ int gf_coll_ibcast(void *buffer, gf_mpi_count count, ompi_datatype_t *type, int 
                    ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = bcast(comm, buffer, count, type, root);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, buffer, buffer)) {
+        call = bcast(comm, buffer, count, type, root);
+    }
     if (gf_request_begin(&call, comm, "MPI_Ibcast")) {
         call.result = saved->coll_ibcast(call.recv.host, count, type, root, comm, request, saved->coll_ibcast_module);
     }
@@ -41,8 +47,11 @@ int gf_coll_bcast_init(void *buffer, gf_mpi_count count, ompi_datatype_t *type, 
                        struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = bcast(comm, buffer, count, type, root);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, buffer, buffer)) {
+        call = bcast(comm, buffer, count, type, root);
+    }
     if (gf_request_init(&call, comm, "MPI_Bcast_init")) {
         call.result = saved->coll_bcast_init(call.recv.host, count, type, root, comm, info, request,
                                              saved->coll_bcast_init_module);

@@ -36,8 +36,11 @@ int gf_coll_gather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtyp
                    ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = gather(comm, root, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = gather(comm, root, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Gather")) {
         call.result = saved->coll_gather(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, root, comm,
                                          saved->coll_gather_module);
@@ -50,8 +53,11 @@ int gf_coll_igather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdty
                     mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = gather(comm, root, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = gather(comm, root, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_request_begin(&call, comm, "MPI_Igather")) {
         call.result = saved->coll_igather(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, root, comm, request,
                                           saved->coll_igather_module);
@@ -64,8 +70,11 @@ int gf_coll_gather_init(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *
                         ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = gather(comm, root, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = gather(comm, root, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_request_init(&call, comm, "MPI_Gather_init")) {
         call.result = saved->coll_gather_init(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, root, comm, info,
                                               request, saved->coll_gather_init_module);
@@ -85,8 +94,11 @@ int gf_coll_gatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdty
                     mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = gatherv(comm, root, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = gatherv(comm, root, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Gatherv")) {
         call.result = saved->coll_gatherv(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype, root, comm,
                                           saved->coll_gatherv_module);
@@ -99,8 +111,11 @@ int gf_coll_igatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdt
                      mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = gatherv(comm, root, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = gatherv(comm, root, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    }
     if (gf_request_begin(&call, comm, "MPI_Igatherv")) {
         call.result = saved->coll_igatherv(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype, root, comm,
                                            request, saved->coll_igatherv_module);
@@ -113,8 +128,11 @@ int gf_coll_gatherv_init(const void *sbuf, gf_mpi_count scount, ompi_datatype_t 
                          struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = gatherv(comm, root, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = gatherv(comm, root, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    }
     if (gf_request_init(&call, comm, "MPI_Gatherv_init")) {
         call.result = saved->coll_gatherv_init(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype, root,
                                                comm, info, request, saved->coll_gatherv_init_module);

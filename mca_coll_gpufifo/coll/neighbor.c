@@ -30,8 +30,11 @@ int gf_coll_neighbor_allgather(const void *sbuf, gf_mpi_count scount, ompi_datat
                                ompi_datatype_t *rdtype, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Neighbor_allgather")) {
         call.result = saved->coll_neighbor_allgather(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
                                                      saved->coll_neighbor_allgather_module);
@@ -44,8 +47,11 @@ int gf_coll_ineighbor_allgather(const void *sbuf, gf_mpi_count scount, ompi_data
                                 mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_request_begin(&call, comm, "MPI_Ineighbor_allgather")) {
         call.result = saved->coll_ineighbor_allgather(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
                                                       request, saved->coll_ineighbor_allgather_module);
@@ -58,8 +64,11 @@ int gf_coll_neighbor_allgather_init(const void *sbuf, gf_mpi_count scount, ompi_
                                     struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_request_init(&call, comm, "MPI_Neighbor_allgather_init")) {
         call.result = saved->coll_neighbor_allgather_init(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
                                                           info, request, saved->coll_neighbor_allgather_init_module);
@@ -80,8 +89,11 @@ int gf_coll_neighbor_allgatherv(const void *sbuf, gf_mpi_count scount, ompi_data
                                 mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Neighbor_allgatherv")) {
         call.result = saved->coll_neighbor_allgatherv(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype,
                                                       comm, saved->coll_neighbor_allgatherv_module);
@@ -94,8 +106,11 @@ int gf_coll_ineighbor_allgatherv(const void *sbuf, gf_mpi_count scount, ompi_dat
                                  ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    }
     if (gf_request_begin(&call, comm, "MPI_Ineighbor_allgatherv")) {
         call.result = saved->coll_ineighbor_allgatherv(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype,
                                                        comm, request, saved->coll_ineighbor_allgatherv_module);
@@ -109,8 +124,11 @@ int gf_coll_neighbor_allgatherv_init(const void *sbuf, gf_mpi_count scount, ompi
                                      mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    }
     if (gf_request_init(&call, comm, "MPI_Neighbor_allgatherv_init")) {
         call.result = saved->coll_neighbor_allgatherv_init(call.send.host, scount, sdtype, call.recv.host, rcounts, displs,
                                                            rdtype, comm, info, request,
@@ -132,8 +150,11 @@ int gf_coll_neighbor_alltoall(const void *sbuf, gf_mpi_count scount, ompi_dataty
                               ompi_datatype_t *rdtype, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Neighbor_alltoall")) {
         call.result = saved->coll_neighbor_alltoall(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
                                                     saved->coll_neighbor_alltoall_module);
@@ -146,8 +167,11 @@ int gf_coll_ineighbor_alltoall(const void *sbuf, gf_mpi_count scount, ompi_datat
                                mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_request_begin(&call, comm, "MPI_Ineighbor_alltoall")) {
         call.result = saved->coll_ineighbor_alltoall(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
                                                      request, saved->coll_ineighbor_alltoall_module);
@@ -160,8 +184,11 @@ int gf_coll_neighbor_alltoall_init(const void *sbuf, gf_mpi_count scount, ompi_d
                                    struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_request_init(&call, comm, "MPI_Neighbor_alltoall_init")) {
         call.result = saved->coll_neighbor_alltoall_init(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
                                                          info, request, saved->coll_neighbor_alltoall_init_module);
@@ -184,8 +211,11 @@ int gf_coll_neighbor_alltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_d
                                ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Neighbor_alltoallv")) {
         call.result = saved->coll_neighbor_alltoallv(call.send.host, scounts, sdispls, sdtype, call.recv.host, rcounts, rdispls,
                                                      rdtype, comm, saved->coll_neighbor_alltoallv_module);
@@ -198,8 +228,11 @@ int gf_coll_ineighbor_alltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_
                                 ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+    }
     if (gf_request_begin(&call, comm, "MPI_Ineighbor_alltoallv")) {
         call.result = saved->coll_ineighbor_alltoallv(call.send.host, scounts, sdispls, sdtype, call.recv.host, rcounts, rdispls,
                                                       rdtype, comm, request, saved->coll_ineighbor_alltoallv_module);
@@ -213,8 +246,11 @@ int gf_coll_neighbor_alltoallv_init(const void *sbuf, gf_mpi_counts scounts, gf_
                                     mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+    }
     if (gf_request_init(&call, comm, "MPI_Neighbor_alltoallv_init")) {
         call.result = saved->coll_neighbor_alltoallv_init(call.send.host, scounts, sdispls, sdtype, call.recv.host, rcounts,
                                                           rdispls, rdtype, comm, info, request,
@@ -239,8 +275,11 @@ int gf_coll_neighbor_alltoallw(const void *sbuf, gf_mpi_counts scounts, gf_mpi_b
                                ompi_datatype_t *const *rdtypes, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Neighbor_alltoallw")) {
         call.result = saved->coll_neighbor_alltoallw(call.send.host, scounts, sdispls, sdtypes, call.recv.host, rcounts, rdispls,
                                                      rdtypes, comm, saved->coll_neighbor_alltoallw_module);
@@ -254,8 +293,11 @@ int gf_coll_ineighbor_alltoallw(const void *sbuf, gf_mpi_counts scounts, gf_mpi_
                                 mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
+    }
     if (gf_request_begin(&call, comm, "MPI_Ineighbor_alltoallw")) {
         call.result = saved->coll_ineighbor_alltoallw(call.send.host, scounts, sdispls, sdtypes, call.recv.host, rcounts, rdispls,
                                                       rdtypes, comm, request, saved->coll_ineighbor_alltoallw_module);
@@ -269,8 +311,11 @@ int gf_coll_neighbor_alltoallw_init(const void *sbuf, gf_mpi_counts scounts, gf_
                                     struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
+    }
     if (gf_request_init(&call, comm, "MPI_Neighbor_alltoallw_init")) {
         call.result = saved->coll_neighbor_alltoallw_init(call.send.host, scounts, sdispls, sdtypes, call.recv.host, rcounts,
                                                           rdispls, rdtypes, comm, info, request,

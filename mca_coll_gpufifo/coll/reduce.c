@@ -18,8 +18,11 @@ int gf_stage_allreduce(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_da
                        ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = allreduce(sbuf, rbuf, count, type);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = allreduce(sbuf, rbuf, count, type);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Allreduce")) {
         call.result = saved->coll_allreduce(call.send.host, call.recv.host, count, type, op, comm, saved->coll_allreduce_module);
     }
@@ -30,8 +33,11 @@ int gf_coll_iallreduce(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_da
                        ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = allreduce(sbuf, rbuf, count, type);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = allreduce(sbuf, rbuf, count, type);
+    }
     if (gf_request_begin(&call, comm, "MPI_Iallreduce")) {
         call.result = saved->coll_iallreduce(call.send.host, call.recv.host, count, type, op, comm, request,
                                              saved->coll_iallreduce_module);
@@ -44,8 +50,11 @@ int gf_coll_allreduce_init(const void *sbuf, void *rbuf, gf_mpi_count count, omp
                            mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = allreduce(sbuf, rbuf, count, type);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = allreduce(sbuf, rbuf, count, type);
+    }
     if (gf_request_init(&call, comm, "MPI_Allreduce_init")) {
         call.result = saved->coll_allreduce_init(call.send.host, call.recv.host, count, type, op, comm, info, request,
                                                  saved->coll_allreduce_init_module);
@@ -75,8 +84,11 @@ int gf_coll_reduce(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_dataty
                    ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = reduce(comm, root, sbuf, rbuf, count, type);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = reduce(comm, root, sbuf, rbuf, count, type);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Reduce")) {
         call.result = saved->coll_reduce(call.send.host, call.recv.host, count, type, op, root, comm, saved->coll_reduce_module);
     }
@@ -87,8 +99,11 @@ int gf_coll_ireduce(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datat
                     ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = reduce(comm, root, sbuf, rbuf, count, type);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = reduce(comm, root, sbuf, rbuf, count, type);
+    }
     if (gf_request_begin(&call, comm, "MPI_Ireduce")) {
         call.result = saved->coll_ireduce(call.send.host, call.recv.host, count, type, op, root, comm, request,
                                           saved->coll_ireduce_module);
@@ -101,8 +116,11 @@ int gf_coll_reduce_init(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_d
                         mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = reduce(comm, root, sbuf, rbuf, count, type);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = reduce(comm, root, sbuf, rbuf, count, type);
+    }
     if (gf_request_init(&call, comm, "MPI_Reduce_init")) {
         call.result = saved->coll_reduce_init(call.send.host, call.recv.host, count, type, op, root, comm, info, request,
                                               saved->coll_reduce_init_module);

@@ -32,8 +32,11 @@ int gf_coll_reduce_scatter(const void *sbuf, void *rbuf, gf_mpi_counts rcounts, 
                            ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = reduce_scatter(comm, sbuf, rbuf, rcounts, type);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = reduce_scatter(comm, sbuf, rbuf, rcounts, type);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Reduce_scatter")) {
         call.result = saved->coll_reduce_scatter(call.send.host, call.recv.host, rcounts, type, op, comm,
                                                  saved->coll_reduce_scatter_module);
@@ -45,8 +48,11 @@ int gf_coll_ireduce_scatter(const void *sbuf, void *rbuf, gf_mpi_counts rcounts,
                             ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = reduce_scatter(comm, sbuf, rbuf, rcounts, type);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = reduce_scatter(comm, sbuf, rbuf, rcounts, type);
+    }
     if (gf_request_begin(&call, comm, "MPI_Ireduce_scatter")) {
         call.result = saved->coll_ireduce_scatter(call.send.host, call.recv.host, rcounts, type, op, comm, request,
                                                   saved->coll_ireduce_scatter_module);
@@ -59,8 +65,11 @@ int gf_coll_reduce_scatter_init(const void *sbuf, void *rbuf, gf_mpi_counts rcou
                                 mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = reduce_scatter(comm, sbuf, rbuf, rcounts, type);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = reduce_scatter(comm, sbuf, rbuf, rcounts, type);
+    }
     if (gf_request_init(&call, comm, "MPI_Reduce_scatter_init")) {
         call.result = saved->coll_reduce_scatter_init(call.send.host, call.recv.host, rcounts, type, op, comm, info, request,
                                                       saved->coll_reduce_scatter_init_module);
@@ -78,8 +87,11 @@ int gf_coll_reduce_scatter_block(const void *sbuf, void *rbuf, gf_mpi_count rcou
                                  ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = reduce_scatter_block(comm, sbuf, rbuf, rcount, type);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = reduce_scatter_block(comm, sbuf, rbuf, rcount, type);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Reduce_scatter_block")) {
         call.result = saved->coll_reduce_scatter_block(call.send.host, call.recv.host, rcount, type, op, comm,
                                                        saved->coll_reduce_scatter_block_module);
@@ -91,8 +103,11 @@ int gf_coll_ireduce_scatter_block(const void *sbuf, void *rbuf, gf_mpi_count rco
                                   ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = reduce_scatter_block(comm, sbuf, rbuf, rcount, type);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = reduce_scatter_block(comm, sbuf, rbuf, rcount, type);
+    }
     if (gf_request_begin(&call, comm, "MPI_Ireduce_scatter_block")) {
         call.result = saved->coll_ireduce_scatter_block(call.send.host, call.recv.host, rcount, type, op, comm, request,
                                                         saved->coll_ireduce_scatter_block_module);
@@ -105,8 +120,11 @@ int gf_coll_reduce_scatter_block_init(const void *sbuf, void *rbuf, gf_mpi_count
                                       mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = reduce_scatter_block(comm, sbuf, rbuf, rcount, type);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = reduce_scatter_block(comm, sbuf, rbuf, rcount, type);
+    }
     if (gf_request_init(&call, comm, "MPI_Reduce_scatter_block_init")) {
         call.result = saved->coll_reduce_scatter_block_init(call.send.host, call.recv.host, rcount, type, op, comm, info, request,
                                                             saved->coll_reduce_scatter_block_init_module);

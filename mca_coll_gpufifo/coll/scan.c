@@ -18,8 +18,11 @@ int gf_coll_scan(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datatype
                  ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = scan(sbuf, rbuf, count, type, true);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = scan(sbuf, rbuf, count, type, true);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Scan")) {
         call.result = saved->coll_scan(call.send.host, call.recv.host, count, type, op, comm, saved->coll_scan_module);
     }
@@ -30,8 +33,11 @@ int gf_coll_iscan(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datatyp
                   ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = scan(sbuf, rbuf, count, type, true);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = scan(sbuf, rbuf, count, type, true);
+    }
     if (gf_request_begin(&call, comm, "MPI_Iscan")) {
         call.result = saved->coll_iscan(call.send.host, call.recv.host, count, type, op, comm, request, saved->coll_iscan_module);
     }
@@ -43,8 +49,11 @@ int gf_coll_scan_init(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_dat
                       mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = scan(sbuf, rbuf, count, type, true);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = scan(sbuf, rbuf, count, type, true);
+    }
     if (gf_request_init(&call, comm, "MPI_Scan_init")) {
         call.result = saved->coll_scan_init(call.send.host, call.recv.host, count, type, op, comm, info, request,
                                             saved->coll_scan_init_module);
@@ -56,8 +65,11 @@ int gf_coll_exscan(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_dataty
                    ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = scan(sbuf, rbuf, count, type, ompi_comm_rank(comm) > 0);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = scan(sbuf, rbuf, count, type, ompi_comm_rank(comm) > 0);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Exscan")) {
         call.result = saved->coll_exscan(call.send.host, call.recv.host, count, type, op, comm, saved->coll_exscan_module);
     }
@@ -68,8 +80,11 @@ int gf_coll_iexscan(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datat
                     ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = scan(sbuf, rbuf, count, type, ompi_comm_rank(comm) > 0);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = scan(sbuf, rbuf, count, type, ompi_comm_rank(comm) > 0);
+    }
     if (gf_request_begin(&call, comm, "MPI_Iexscan")) {
         call.result = saved->coll_iexscan(call.send.host, call.recv.host, count, type, op, comm, request,
                                           saved->coll_iexscan_module);
@@ -82,8 +97,11 @@ int gf_coll_exscan_init(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_d
                         mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = scan(sbuf, rbuf, count, type, ompi_comm_rank(comm) > 0);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = scan(sbuf, rbuf, count, type, ompi_comm_rank(comm) > 0);
+    }
     if (gf_request_init(&call, comm, "MPI_Exscan_init")) {
         call.result = saved->coll_exscan_init(call.send.host, call.recv.host, count, type, op, comm, info, request,
                                               saved->coll_exscan_init_module);

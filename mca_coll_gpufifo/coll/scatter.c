@@ -30,8 +30,11 @@ int gf_coll_scatter(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdty
                     ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = scatter(comm, root, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = scatter(comm, root, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Scatter")) {
         call.result = saved->coll_scatter(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, root, comm,
                                           saved->coll_scatter_module);
@@ -44,8 +47,11 @@ int gf_coll_iscatter(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdt
                      mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = scatter(comm, root, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = scatter(comm, root, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_request_begin(&call, comm, "MPI_Iscatter")) {
         call.result = saved->coll_iscatter(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, root, comm, request,
                                            saved->coll_iscatter_module);
@@ -58,8 +64,11 @@ int gf_coll_scatter_init(const void *sbuf, gf_mpi_count scount, ompi_datatype_t 
                          ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = scatter(comm, root, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = scatter(comm, root, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_request_init(&call, comm, "MPI_Scatter_init")) {
         call.result = saved->coll_scatter_init(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, root, comm, info,
                                                request, saved->coll_scatter_init_module);
@@ -79,8 +88,11 @@ int gf_coll_scatterv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs disp
                      mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = scatterv(comm, root, sbuf, scounts, displs, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = scatterv(comm, root, sbuf, scounts, displs, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_stage_begin(&call, comm, "MPI_Scatterv")) {
         call.result = saved->coll_scatterv(call.send.host, scounts, displs, sdtype, call.recv.host, rcount, rdtype, root, comm,
                                            saved->coll_scatterv_module);
@@ -93,8 +105,11 @@ int gf_coll_iscatterv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs dis
                       mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = scatterv(comm, root, sbuf, scounts, displs, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = scatterv(comm, root, sbuf, scounts, displs, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_request_begin(&call, comm, "MPI_Iscatterv")) {
         call.result = saved->coll_iscatterv(call.send.host, scounts, displs, sdtype, call.recv.host, rcount, rdtype, root, comm,
                                             request, saved->coll_iscatterv_module);
@@ -107,8 +122,11 @@ int gf_coll_scatterv_init(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs
                           struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call = scatterv(comm, root, sbuf, scounts, displs, sdtype, rbuf, rcount, rdtype);
+    struct gf_stage_call call;
 
+    if (!gf_stage_passes(&call, sbuf, rbuf)) {
+        call = scatterv(comm, root, sbuf, scounts, displs, sdtype, rbuf, rcount, rdtype);
+    }
     if (gf_request_init(&call, comm, "MPI_Scatterv_init")) {
         call.result = saved->coll_scatterv_init(call.send.host, scounts, displs, sdtype, call.recv.host, rcount, rdtype, root,
                                                 comm, info, request, saved->coll_scatterv_init_module);
