@@ -71,6 +71,20 @@ static gf_status connect_algorithm(gf_comm *comm, enum gf_algorithm algorithm, s
     }
 }
 
+/* Once an algorithm: why it was chosen, and how the data travels. */
+static void report_path(const gf_comm *comm)
+{
+    char peers[160] = "";
+
+    if (comm->plan.algorithm == GF_PLAN_ONE_SHOT) {
+        gf_pattern_describe(&comm->one_shot.pattern, peers, sizeof peers);
+    } else if (comm->plan.algorithm == GF_PLAN_RING) {
+        gf_pattern_describe(&comm->ring.pattern, peers, sizeof peers);
+    }
+    gf_log(comm->log, GF_LOG_PATH, "%s: %s%s%s%s", comm->name, comm->plan.reason, peers[0] ? " (data goes " : "", peers,
+           peers[0] ? ")" : "");
+}
+
 /* Plans until a plan's connections exist. All ranks get the same plan, since a connection fails on all or on none. */
 static gf_status plan_and_connect(gf_comm *comm, size_t count, enum gf_type type, enum gf_op op, struct gf_reason *why)
 {
@@ -91,7 +105,7 @@ static gf_status plan_and_connect(gf_comm *comm, size_t count, enum gf_type type
 
         if (status == GF_OK) {
             comm->connected |= bit;
-            gf_log(comm->log, GF_LOG_PATH, "%s: %s", comm->name, comm->plan.reason);
+            report_path(comm);
             return GF_OK;
         }
         if (status != GF_ERR_UNSUPPORTED) {

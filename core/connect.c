@@ -6,6 +6,7 @@
  */
 #include "core/connect.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -281,6 +282,49 @@ gf_status gf_pattern_connect(struct gf_pattern *pattern, enum gf_pattern_kind ki
         gf_pattern_destroy(pattern);
     }
     return status;
+}
+
+/* Appends where there is room; returns the new length. */
+static size_t append(char *text, size_t bytes, size_t length, const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+static size_t append(char *text, size_t bytes, size_t length, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    int more = length < bytes ? vsnprintf(text + length, bytes - length, format, arguments) : 0;
+    va_end(arguments);
+    return length + (size_t)(more > 0 ? more : 0);
+}
+
+static bool sends_by(const struct gf_pattern *pattern, int peer, const struct gf_transport *transport)
+{
+    return pattern->send[peer].wanted && pattern->send[peer].connector.transport == transport;
+}
+
+void gf_pattern_describe(const struct gf_pattern *pattern, char *text, size_t bytes)
+{
+    const struct gf_transport *seen = NULL;
+    size_t length = append(text, bytes, 0, "%s", "");
+    int peers = 0, alike = 0;
+
+    for (int q = 0; q < pattern->ranks; q++) {
+        seen = seen || !pattern->send[q].wanted ? seen : pattern->send[q].connector.transport;
+        peers += pattern->send[q].wanted;
+        alike += sends_by(pattern, q, seen);
+    }
+    if (peers > 0 && alike == peers) {
+        append(text, bytes, length, "by %s", seen->name);
+        return;
+    }
+    for (int q = 0; q < pattern->ranks; q++) {
+        if (pattern->send[q].wanted) {
+            bool same = q > 0 && sends_by(pattern, q - 1, pattern->send[q].connector.transport);
+
+            length = same ? append(text, bytes, length, " %d", q)
+                : append(text, bytes, length, "%sby %s to %d", length ? ", " : "", pattern->send[q].connector.transport->name, q);
+        }
+    }
 }
 
 void gf_pattern_destroy(struct gf_pattern *pattern)

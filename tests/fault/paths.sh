@@ -12,6 +12,8 @@ for step in device_alloc ipc_export ipc_open; do
     run_prints "cannot use p2p, next is shm: the step $step was made to fail" 3 fault=$step:1 $test
 done
 run_prints "cannot use p2p, next is shm: the step ipc_open" 3 fault=ipc_open:1@2 $test
+# Of one peer only: the others keep the faster one.
+run_prints "data goes by p2p to 1, by shm to 2" 3 verbose=1 fault=ipc_open:2@0 algorithm=one_shot $test
 
 # No transport is left: the host does it, or the saved component.
 run_prints "cannot use shm, next is staging or the host: the step segment" 2 fault=ipc_open:1,segment:2 $test

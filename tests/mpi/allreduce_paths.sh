@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# MPI_Allreduce on every transport by every algorithm, with 1 to 8 ranks; each run also checks that this path was taken.
+# MPI_Allreduce on every transport by every algorithm, with 1 to 8 ranks; each run also checks that this path and transport were taken.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 for transport in p2p shm; do
     for algorithm in one_shot ring; do
-        run 2 transport=$transport algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm types sizes bits
+        run_prints "data goes by $transport" 2 verbose=1 transport=$transport algorithm=$algorithm \
+            tests/mpi/test_allreduce path=$algorithm types sizes bits
         run 3 transport=$transport algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=65536 types sizes bits
         run 8 transport=$transport algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=4096 sizes bits
     done
