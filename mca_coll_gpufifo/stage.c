@@ -117,9 +117,13 @@ bool gf_stage_prepare(struct gf_stage_call *call, ompi_communicator_t *comm, con
     }
     staged->comm = comm;
     staged->function = function;
+    if (mca_coll_gpufifo_component.config.strict) {
+        gf_reason_set(&why, "strict: this call would be staged through host memory: it has no path of its own for device buffers");
+        status = GF_ERR_UNSUPPORTED;
+    }
     staged->bytes = gf_layout_measure(&call->send.in).bytes + gf_layout_measure(&call->recv.in).bytes;
     call->staged = staged;
-    if (gf_stage_buffer_is_device(&call->send)) {
+    if (status == GF_OK && gf_stage_buffer_is_device(&call->send)) {
         status = make_bounce(&staged->send, &call->send, &why);
     }
     if (status == GF_OK && gf_stage_buffer_is_device(&call->recv)) {
