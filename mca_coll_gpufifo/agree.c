@@ -29,7 +29,8 @@ static const char *reason_against(ompi_communicator_t *comm)
 void gf_agree_give_up(mca_coll_gpufifo_module_t *module, const char *why)
 {
     if (!__atomic_exchange_n(&module->never_native, true, __ATOMIC_ACQ_REL)) {
-        gf_log(&mca_coll_gpufifo_component.log, GF_LOG_PATH, "%s: staged through host memory, because %s", module->comm->c_name, why);
+        gf_log(&mca_coll_gpufifo_component.log, GF_LOG_PATH, "%s: staged through host memory, because %s", module->comm->c_name,
+               why);
     }
 }
 
@@ -141,7 +142,8 @@ static gf_status wait_more(mca_coll_gpufifo_module_t *module, struct gf_reason *
 }
 
 /* Publishes the call and looks at the board until the verdict is there, or *error. */
-static enum gf_agree_verdict look(mca_coll_gpufifo_module_t *module, struct gf_agree *agree, gf_status *error, struct gf_reason *why)
+static enum gf_agree_verdict look(mca_coll_gpufifo_module_t *module, struct gf_agree *agree, gf_status *error,
+                                  struct gf_reason *why)
 {
     uint64_t call = module->calls + 1;
     enum gf_agree_verdict verdict;

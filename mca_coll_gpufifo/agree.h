@@ -4,7 +4,8 @@
  *
  * Ranks may mix host and device buffers in one call. The rule is: if any rank has host buffers, the ranks with device buffers
  * stage and join the saved component. So a rank with host buffers needs to know nothing and goes straight there; only
- * the others have to find out. "Device buffers" means: what this rank passes can be done natively here, memory, type and operation.
+ * the others have to find out. "Device buffers" means: what this rank passes can be done natively here, memory, type and
+ * operation.
  *
  * Numbers. Every rank counts its native-capable calls on a communicator (module->calls). MPI gives all ranks the same order of
  * collective calls, so a number names one call for all.
@@ -14,25 +15,27 @@
  * attaches it in its progress callback, wherever it is in MPI, and publishes that its calls so far had host buffers. That is
  * true: a rank with a device call waits until it sees the board before it publishes, and counts, that call.
  *
- * The board. A rank that enters call s with host buffers stores entered = settled = s. With device buffers it waits for room in its
- * ring, stores s there and then entered = s, and looks at the other lines: one that entered s without s in its ring is a host rank, so
- * it stages; all have s in their rings: native; somebody not there yet: it looks on, making progress. Then settled = s.
+ * The board. A rank that enters call s with host buffers stores entered = settled = s. With device buffers it waits for room
+ * in its ring, stores s there and then entered = s, and looks at the other lines: one that entered s without s in its ring
+ * is a host rank, so it stages; all have s in their rings: native; somebody not there yet: it looks on, making progress.
+ * Then settled = s.
  *
  * Why all device ranks of a call reach the same verdict:
  *   (1) A rank's kind in call s is fixed before it publishes entered >= s, and s is in its ring by then if it is a device call
  *       (release, acquire).
- *   (2) Once in the ring, s stays until every rank has settled s: an entry is overwritten only when all have settled it. Who has not
- *       settled s therefore reads the kind correctly, however far the other rank is ahead.
+ *   (2) Once in the ring, s stays until every rank has settled s: an entry is overwritten only when all have settled it. Who
+ *       has not settled s therefore reads the kind correctly, however far the other rank is ahead.
  *   (3) So every device rank evaluates the same facts, and "one host rank" excludes "all device".
  *   (4) A member that cannot attach never publishes, so nobody can conclude "native" on that board; the leader marks it
  *       failed, and then all stage.
- * Why nobody waits for ever: take, of the ranks that wait on a board, one with the lowest call number s. Waiting for room needs others to
- * settle an older call c < s: they are past c or will be, since no rank waits at a call below s. Waiting for a verdict needs others to
- * enter s: MPI promises that they will, and none is held below s. A host rank waits for nobody here, and all waits make MPI's progress.
- * tests/model/agree.pml checks both for small cases, with mutants that fail.
+ * Why nobody waits for ever: take, of the ranks that wait on a board, one with the lowest call number s. Waiting for room
+ * needs others to settle an older call c < s: they are past c or will be, since no rank waits at a call below s. Waiting for
+ * a verdict needs others to enter s: MPI promises that they will, and none is held below s. A host rank waits for nobody
+ * here, and all waits make MPI's progress. tests/model/agree.pml checks both for small cases, with mutants that fail.
  *
- * When a communicator is freed. An announcement may arrive late, even when a new communicator has the old one's number. The leader closes its
- * board, so that nobody can attach it any more, before MPI can give the number away; such an announcement comes to nothing.
+ * When a communicator is freed. An announcement may arrive late, even when a new communicator has the old one's number. The
+ * leader closes its board, so that nobody can attach it any more, before MPI can give the number away; such an announcement
+ * comes to nothing.
  *
  * Threads: the thread that makes the communicator's calls, and any thread's progress callback that attaches the board.
  */

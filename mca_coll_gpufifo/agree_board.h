@@ -46,7 +46,8 @@ static inline void gf_agree_line_host(struct gf_agree_line *mine, uint64_t call)
  * thread that makes the calls has written meanwhile. */
 void gf_agree_line_history(struct gf_agree_line *mine, uint64_t calls);
 
-/* May the rank `me` announce its device_call-th call with device buffers (from 0)? It overwrites an older one, which every rank must have settled. */
+/* May the rank `me` announce its device_call-th call with device buffers (from 0)? It overwrites an older one, which every
+ * rank must have settled. */
 bool gf_agree_board_has_room(const struct gf_agree_board *board, int ranks, int me, uint64_t device_call);
 
 /* This rank enters call `call` with device buffers; there is room. */

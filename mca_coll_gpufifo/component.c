@@ -38,10 +38,10 @@ mca_coll_gpufifo_component_t mca_coll_gpufifo_component = {
 
 static int component_register(void)
 {
-    int rc = gf_params_register(&mca_coll_gpufifo_component);
+    mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
+    int rc = gf_params_register(component);
 
-    return rc == OMPI_SUCCESS ? gf_pvars_register(&mca_coll_gpufifo_component.super.collm_version, &mca_coll_gpufifo_component.pvars)
-                              : rc;
+    return rc == OMPI_SUCCESS ? gf_pvars_register(&component->super.collm_version, &component->pvars) : rc;
 }
 
 static void write_log(void *ctx, enum gf_log_level level, const char *line)
@@ -100,7 +100,8 @@ static void watch_memory(mca_coll_gpufifo_component_t *component)
         component->host_memory.remembers = true;
     } else {
         mca_base_framework_close(&opal_memory_base_framework);
-        gf_log(&component->log, GF_LOG_PATH, "this Open MPI does not tell when memory is released: host buffers cost a driver query a call");
+        gf_log(&component->log, GF_LOG_PATH,
+               "this Open MPI does not tell when memory is released: host buffers cost a driver query a call");
     }
 }
 

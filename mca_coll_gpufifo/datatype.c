@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI's predefined datatypes, by handle: Open MPI's own numbers put MPI_BYTE and MPI_UINT8_T, or MPI_LOGICAL8 and MPI_INT64_T, together.
+ * MPI's predefined datatypes, by handle: Open MPI's own numbers put MPI_BYTE and MPI_UINT8_T, or MPI_LOGICAL8 and
+ * MPI_INT64_T, together.
  */
 #include "mca_coll_gpufifo/datatype.h"
 
@@ -33,7 +34,8 @@ static const struct {
     {MPI_SHORT_INT, WITH_INT_SHORT}, {MPI_LONG_DOUBLE_INT, WITH_INT_LONG_DOUBLE},
 };
 
-/* The candidates of one meaning; the one of the datatype's size is it. The pairs with an int are laid out by C, so their extent counts. */
+/* The candidates of one meaning; the one of the datatype's size is it. The pairs with an int are laid out by C, so their
+ * extent counts. */
 static const enum gf_type candidates[][4] = {
     [SIGNED] = {GF_INT8, GF_INT16, GF_INT32, GF_INT64},
     [UNSIGNED] = {GF_UINT8, GF_UINT16, GF_UINT32, GF_UINT64},

@@ -22,8 +22,8 @@
 /* A cleared entry: equal to no page number, page 0 included, where null is. */
 #define EMPTY CANDIDATE
 
-/* The stack's mapping grows on demand. Linux keeps at least 128 MiB below its top free of other mappings (MIN_GAP in mm/util.c), so
- * a frame less than half of that below the top is on the main thread's stack, and so is everything above it. */
+/* The stack's mapping grows on demand. Linux keeps at least 128 MiB below its top free of other mappings (MIN_GAP in
+ * mm/util.c), so a frame less than half of that below the top is on the main thread's stack, and so is everything above it. */
 #define STACK_ROOM ((uintptr_t)64 << 20)
 
 /* The first object that the loader lists is the program itself. */
@@ -120,7 +120,8 @@ void gf_host_memory_forget(struct gf_host_memory *memory, const void *start, siz
     for (uintptr_t i = 0; i < count; i++) {
         _Atomic uintptr_t *slot = &memory->pages[(first + i) % GF_HOST_PAGES];
         uintptr_t entry = atomic_load(slot);
-        while ((entry & ~CANDIDATE) >= first && (entry & ~CANDIDATE) <= last && !atomic_compare_exchange_weak(slot, &entry, EMPTY)) {
+        while ((entry & ~CANDIDATE) >= first && (entry & ~CANDIDATE) <= last &&
+               !atomic_compare_exchange_weak(slot, &entry, EMPTY)) {
         }
     }
 }
@@ -176,7 +177,8 @@ bool gf_host_memory_locate(struct gf_host_memory *memory, gf_driver *driver, con
     if (is_certainly_host(memory, address)) {
         return false;
     }
-    return ask_driver(memory, driver, address, info) != GF_OK || info->kind == GF_MEMORY_DEVICE || info->kind == GF_MEMORY_INVALID;
+    return ask_driver(memory, driver, address, info) != GF_OK || info->kind == GF_MEMORY_DEVICE ||
+           info->kind == GF_MEMORY_INVALID;
 }
 
 gf_status gf_host_memory_query(struct gf_host_memory *memory, gf_driver *driver, const void *address, struct gf_pointer *info,
@@ -190,7 +192,8 @@ gf_status gf_host_memory_query(struct gf_host_memory *memory, gf_driver *driver,
     }
     status = ask_driver(memory, driver, address, info);
     if (status != GF_OK) {
-        gf_reason_set(why, "the %s driver cannot say what memory is at %p (%s)", driver->ops->name, address, gf_status_string(status));
+        gf_reason_set(why, "the %s driver cannot say what memory is at %p (%s)", driver->ops->name, address,
+                      gf_status_string(status));
         return status;
     }
     if (info->kind == GF_MEMORY_INVALID) {

@@ -5,7 +5,8 @@
  *
  *   - the program's static data, the brk heap, and the main thread's stack above the caller's frame are never device memory;
  *   - pages of 4 KiB of these ranges, and others that the driver did not know when asked and that could be read, are remembered
- *     in a small table until the process gives them back (munmap, mremap, brk, MAP_FIXED …), of which Open MPI's memory hooks tell us.
+ *     in a small table until the process gives them back (munmap, mremap, brk, MAP_FIXED …), of which Open MPI's memory
+ *     hooks tell us.
  *
  * A remembered page cannot be stale: device memory appears at an address only after the host mapping there was released, and
  * the release is announced first. `generation` closes the window between asking the driver and remembering the answer.
@@ -63,12 +64,13 @@ static inline bool gf_host_memory_remembers(const struct gf_host_memory *memory,
     return atomic_load_explicit(&memory->pages[page % GF_HOST_PAGES], memory_order_acquire) == page;
 }
 
-/* Where an address lives, with one query of the driver at most. Host memory is learnt. For device memory *info is complete, else it has the
- * kind at least. True exactly if host code must not touch the address: device memory, or what no longer exists. Addresses in
- * the first page (null, MPI_BOTTOM, MPI_IN_PLACE) count as host memory. */
+/* Where an address lives, with one query of the driver at most. Host memory is learnt. For device memory *info is complete,
+ * else it has the kind at least. True exactly if host code must not touch the address: device memory, or what no longer
+ * exists. Addresses in the first page (null, MPI_BOTTOM, MPI_IN_PLACE) count as host memory. */
 bool gf_host_memory_locate(struct gf_host_memory *memory, gf_driver *driver, const void *address, struct gf_pointer *info);
 
-/* The same, but always asks the driver, so that *info is complete. GF_ERR_INVALID with a sentence for an address without memory. */
+/* The same, but always asks the driver, so that *info is complete. GF_ERR_INVALID with a sentence for an address without
+ * memory. */
 gf_status gf_host_memory_query(struct gf_host_memory *memory, gf_driver *driver, const void *address, struct gf_pointer *info,
                                struct gf_reason *why);
 

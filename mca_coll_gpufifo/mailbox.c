@@ -141,7 +141,8 @@ static void attach_as_member(struct gf_mailbox *mailbox, mca_coll_gpufifo_module
     struct message answer = *announce;
 
     if (gf_agree_attach(module, &announce->board, &why) != GF_OK) {
-        gf_log(&mca_coll_gpufifo_component.log, GF_LOG_DEBUG, "%s: the board was not attached: %s", module->comm->c_name, why.text);
+        gf_log(&mca_coll_gpufifo_component.log, GF_LOG_DEBUG, "%s: the board was not attached: %s", module->comm->c_name,
+               why.text);
         answer.kind = MESSAGE_UNREACHABLE;
         answer.from = ompi_comm_rank(world());
         post(mailbox, &answer, answer.to.leader);
@@ -186,13 +187,18 @@ static void handle(struct gf_mailbox *mailbox, mca_coll_gpufifo_module_t *module
     }
 }
 
+static mca_coll_gpufifo_module_t *module_of(opal_list_item_t *link)
+{
+    return (mca_coll_gpufifo_module_t *)((char *)link - offsetof(mca_coll_gpufifo_module_t, link));
+}
+
 static mca_coll_gpufifo_module_t *find_module(const struct address *to)
 {
+    opal_list_t *modules = &mca_coll_gpufifo_component.modules;
     opal_list_item_t *item;
 
-    for (item = opal_list_get_first(&mca_coll_gpufifo_component.modules); item != opal_list_get_end(&mca_coll_gpufifo_component.modules);
-         item = opal_list_get_next(item)) {
-        mca_coll_gpufifo_module_t *module = (mca_coll_gpufifo_module_t *)((char *)item - offsetof(mca_coll_gpufifo_module_t, link));
+    for (item = opal_list_get_first(modules); item != opal_list_get_end(modules); item = opal_list_get_next(item)) {
+        mca_coll_gpufifo_module_t *module = module_of(item);
         if (!OMPI_COMM_IS_INTER(module->comm) && ompi_comm_size(module->comm) == to->size) {
             struct address here = address_of(module->comm);
             if (same_address(&here, to)) {
@@ -206,19 +212,20 @@ static mca_coll_gpufifo_module_t *find_module(const struct address *to)
 /* Under the component's lock. One message a kind and communicator: a later one says more. */
 static void keep_waiting(struct gf_mailbox *mailbox, const struct message *message)
 {
+    opal_list_t *waiting = &mailbox->waiting;
     opal_list_item_t *item;
     parcel_t *parcel;
 
     opal_mutex_lock(&mailbox->lock);
-    for (item = opal_list_get_first(&mailbox->waiting); item != opal_list_get_end(&mailbox->waiting); item = opal_list_get_next(item)) {
+    for (item = opal_list_get_first(waiting); item != opal_list_get_end(waiting); item = opal_list_get_next(item)) {
         parcel = (parcel_t *)item;
         if (parcel->message.kind == message->kind && same_address(&parcel->message.to, &message->to)) {
             parcel->message = *message;
             break;
         }
     }
-    if (item == opal_list_get_end(&mailbox->waiting) && (parcel = parcel_new(message, -1)) != NULL) {
-        opal_list_append(&mailbox->waiting, &parcel->super);
+    if (item == opal_list_get_end(waiting) && (parcel = parcel_new(message, -1)) != NULL) {
+        opal_list_append(waiting, &parcel->super);
     }
     opal_mutex_unlock(&mailbox->lock);
 }
@@ -362,8 +369,9 @@ void gf_mailbox_progress(void)
     }
 }
 
-/* Called with MPI's progress. A probe costs as much as a few progress calls, so most calls end at once, and a probe asks for one process
- * only, the next one each time: who waits for an answer has time. Threads may disturb the count, which does no harm. */
+/* Called with MPI's progress. A probe costs as much as a few progress calls, so most calls end at once, and a probe asks for
+ * one process only, the next one each time: who waits for an answer has time. Threads may disturb the count, which does no
+ * harm. */
 static int progress_callback(void)
 {
     struct gf_mailbox *mailbox = mca_coll_gpufifo_component.mailbox;
@@ -412,7 +420,8 @@ void gf_mailbox_open(void)
     opal_progress_register_lp(progress_callback);
 }
 
-/* All processes are past MPI_Finalize's fence. What they sent before is taken, for some PMLs complain about messages left over. */
+/* All processes are past MPI_Finalize's fence. What they sent before is taken, for some PMLs complain about messages left
+ * over. */
 void gf_mailbox_close(void)
 {
     struct gf_mailbox *mailbox = mca_coll_gpufifo_component.mailbox;

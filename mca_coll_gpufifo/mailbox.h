@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Messages by which a communicator is armed (agree.h). They reach a process wherever it is in MPI: its progress callback probes
- * for them now and then, on MPI_COMM_WORLD under a reserved negative tag; who waits for an answer probes all the time. No receive is
- * posted: each message on MPI_COMM_WORLD would have to be compared with it, which costs host-only programs more than all
- * the rest of this component.
+ * for them now and then, on MPI_COMM_WORLD under a reserved negative tag; who waits for an answer probes all the time. No
+ * receive is posted: each message on MPI_COMM_WORLD would have to be compared with it, which costs host-only programs more
+ * than all the rest of this component.
  *
  *   REQUEST      member → leader     a device call on this communicator wants the board
  *   ANNOUNCE     leader → members    here it is
@@ -15,7 +15,8 @@
  * it. That may then be a message about a freed one of that name, which does no harm: a late REQUEST arms early, a late
  * ANNOUNCE cannot be attached (agree.h), a late REFUSED or UNREACHABLE is compared with the board it names.
  *
- * The tag. Negative tags never match MPI_ANY_TAG, in no PML. Those below -9 belong to coll (blocking -10..-26, non-blocking downwards from
+ * The tag. Negative tags never match MPI_ANY_TAG, in no PML. Those below -9 belong to coll (blocking -10..-26, non-blocking
+ * downwards from
  * -27), io and topo; -2..-9 are free in Open MPI 4.1 to 6.0, and they survive the 24 bits that pml/ucx has for a tag.
  *
  * Threads: any; the callback skips if another thread is in it. Lock order: component's lock, then the mailbox's.
@@ -27,7 +28,8 @@
 
 enum { GF_MAILBOX_TAG = -7 };
 
-/* With MPI_COMM_WORLD's module: registers the callback and takes it back. Without a mailbox (no memory) gf_mailbox_arm gives up. */
+/* With MPI_COMM_WORLD's module: registers the callback and takes it back. Without a mailbox (no memory) gf_mailbox_arm gives
+ * up. */
 void gf_mailbox_open(void);
 void gf_mailbox_close(void);
 

@@ -16,7 +16,8 @@ static const mca_base_var_enum_value_t device_values[] = {
 static const mca_base_var_enum_value_t transport_values[] = {
     {GF_TRANSPORT_AUTO, "auto"}, {GF_TRANSPORT_P2P, "p2p"}, {GF_TRANSPORT_SHM, "shm"}, {0, NULL}};
 static const mca_base_var_enum_value_t algorithm_values[] = {
-    {GF_ALGORITHM_AUTO, "auto"}, {GF_ALGORITHM_ONE_SHOT, "one_shot"}, {GF_ALGORITHM_RING, "ring"}, {GF_ALGORITHM_HOST, "host"}, {0, NULL}};
+    {GF_ALGORITHM_AUTO, "auto"}, {GF_ALGORITHM_ONE_SHOT, "one_shot"}, {GF_ALGORITHM_RING, "ring"}, {GF_ALGORITHM_HOST, "host"},
+    {0, NULL}};
 static const mca_base_var_enum_value_t protocol_values[] = {
     {GF_PROTOCOL_AUTO, "auto"}, {GF_PROTOCOL_LL, "ll"}, {GF_PROTOCOL_SIMPLE, "simple"}, {0, NULL}};
 static const mca_base_var_enum_value_t verbose_values[] = {
@@ -42,30 +43,32 @@ static void register_variable(mca_coll_gpufifo_component_t *component, const cha
 static void register_choices(mca_coll_gpufifo_component_t *component)
 {
     register_variable(component, "device",
-        "Which device's memory the collectives take: auto (CUDA where a driver and a GPU are, otherwise the component stays out of the "
-        "way), cuda, emulated (a device in host memory, for tests and for developing without a GPU) or none",
+        "Which device's memory the collectives take: auto (CUDA where a driver and a GPU are, otherwise the component stays out "
+        "of the way), cuda, emulated (a device in host memory, for tests and for developing without a GPU) or none",
         MCA_BASE_VAR_TYPE_INT, device_values, OPAL_INFO_LVL_3, &component->device_choice);
     register_variable(component, "priority",
         "Priority of the component, 0 to 100; a negative value disables it. It must be above the component that shall serve host "
         "buffers (tuned: 30)",
         MCA_BASE_VAR_TYPE_INT, NULL, OPAL_INFO_LVL_4, &component->priority);
     register_variable(component, "verbose",
-        "What is reported: warnings, paths (one line a communicator: which path its messages take and why), calls (one line a call) or "
-        "debug",
+        "What is reported: warnings, paths (one line a communicator: which path its messages take and why), calls (one line a "
+        "call) or debug",
         MCA_BASE_VAR_TYPE_INT, verbose_values, OPAL_INFO_LVL_3, &component->log.verbose);
     register_variable(component, "strict",
         "Turn every fall-back to a slower path into an error, so that no slow path goes unnoticed",
         MCA_BASE_VAR_TYPE_BOOL, NULL, OPAL_INFO_LVL_4, &component->config.strict);
     register_variable(component, "transport",
-        "How two ranks of a node share memory: auto (the best that works), p2p (device memory, mapped by IPC) or shm (host memory that "
-        "kernels reach)",
+        "How two ranks of a node share memory: auto (the best that works), p2p (device memory, mapped by IPC) or shm (host "
+        "memory that kernels reach)",
         MCA_BASE_VAR_TYPE_INT, transport_values, OPAL_INFO_LVL_5, &component->transport);
     register_variable(component, "algorithm",
-        "The algorithm of MPI_Allreduce: auto (by size and by what the ranks' kernels may do), one_shot (every rank stores to every "
-        "other), ring (reduce-scatter and allgather round a ring) or host (the host puts copies and kernels in order, none waits)",
+        "The algorithm of MPI_Allreduce: auto (by size and by what the ranks' kernels may do), one_shot (every rank stores to "
+        "every other), ring (reduce-scatter and allgather round a ring) or host (the host puts copies and kernels in order, none "
+        "waits)",
         MCA_BASE_VAR_TYPE_INT, algorithm_values, OPAL_INFO_LVL_5, &component->algorithm);
     register_variable(component, "protocol",
-        "The protocol of a connection: auto, ll (data and flag stored together, lowest latency) or simple (FIFO slots, highest bandwidth)",
+        "The protocol of a connection: auto, ll (data and flag stored together, lowest latency) or simple (FIFO slots, highest "
+        "bandwidth)",
         MCA_BASE_VAR_TYPE_INT, protocol_values, OPAL_INFO_LVL_5, &component->protocol);
 }
 
@@ -125,7 +128,8 @@ static void check_slot(const char *name, size_t *bytes)
     if (*bytes < SLOT_LOWEST) {
         *bytes = SLOT_LOWEST;
     }
-    opal_show_help("help-mca-coll-gpufifo.txt", "bad-slot-size", true, name, asked, (size_t)GF_LINE, (size_t)SLOT_HIGHEST, *bytes);
+    opal_show_help("help-mca-coll-gpufifo.txt", "bad-slot-size", true, name, asked, (size_t)GF_LINE, (size_t)SLOT_HIGHEST,
+                   *bytes);
 }
 
 void gf_params_apply(mca_coll_gpufifo_component_t *component)

@@ -11,7 +11,8 @@ static const struct {
 } paths[GF_PATH_COUNT] = {
     [GF_PATH_ONE_SHOT] = {"one_shot", "run by kernels that store LL lines straight to every peer"},
     [GF_PATH_RING] = {"ring", "run by kernels around a ring of FIFOs"},
-    [GF_PATH_HOST_SEQUENCED] = {"host_sequenced", "run by copies and kernels that the host puts in order, where kernels must not wait"},
+    [GF_PATH_HOST_SEQUENCED] = {"host_sequenced",
+                                "run by copies and kernels that the host puts in order, where kernels must not wait"},
     [GF_PATH_LOCAL] = {"local", "run as one copy on the device"},
     [GF_PATH_STAGED] = {"staged", "staged through host memory to the component that was selected before gpufifo"},
 };

@@ -29,7 +29,8 @@ struct call {
 };
 
 /* Why a buffer cannot be right: freed, longer than its allocation, or none at all where a predefined operation needs one. */
-static bool is_wrong(const struct call *call, const char *role, const void *buffer, const struct gf_pointer *where, struct gf_reason *why)
+static bool is_wrong(const struct call *call, const char *role, const void *buffer, const struct gf_pointer *where,
+                     struct gf_reason *why)
 {
     struct gf_pointer ignored;
     enum gf_type type;
@@ -45,8 +46,8 @@ static bool is_wrong(const struct call *call, const char *role, const void *buff
     if (where->kind == GF_MEMORY_DEVICE && gf_datatype_element(call->datatype, &type)) {
         size_t room = where->size - (size_t)((const char *)buffer - (const char *)where->base);
         if (call->count > room / gf_type_size(type)) {
-            gf_reason_set(why, "the %s buffer at %p has %zu bytes up to the end of its allocation, but %zu elements of %s need %zu: "
-                          "pass the right count or allocate more", role, buffer, room, call->count, gf_type_name(type),
+            gf_reason_set(why, "the %s buffer at %p has %zu bytes up to the end of its allocation, but %zu elements of %s need "
+                          "%zu: pass the right count or allocate more", role, buffer, room, call->count, gf_type_name(type),
                           call->count * gf_type_size(type));
             return true;
         }
@@ -161,8 +162,8 @@ static void count_path(const struct call *call)
 
 static int stage_silently(const struct call *call)
 {
-    return gf_stage_allreduce(call->sbuf, call->recv, (gf_mpi_count)call->count, call->datatype, call->op_handle, call->module->comm,
-                              &call->module->super);
+    return gf_stage_allreduce(call->sbuf, call->recv, (gf_mpi_count)call->count, call->datatype, call->op_handle,
+                              call->module->comm, &call->module->super);
 }
 
 static int stage(const struct call *call, const char *reason)
@@ -174,8 +175,8 @@ static int stage(const struct call *call, const char *reason)
         gf_reason_set(&why, "strict: this call would be staged through host memory: %s", reason);
         return gf_error_to_mpi(GF_ERR_UNSUPPORTED, &why, module->comm, function_name);
     }
-    gf_log(&mca_coll_gpufifo_component.log, GF_LOG_CALL, "%s: allreduce of %zu elements: staged: %s", module->comm->c_name, call->count,
-           reason);
+    gf_log(&mca_coll_gpufifo_component.log, GF_LOG_CALL, "%s: allreduce of %zu elements: staged: %s", module->comm->c_name,
+           call->count, reason);
     return stage_silently(call);
 }
 
@@ -231,13 +232,14 @@ static int with_unusual_buffers(struct call *call)
     case GF_AGREE_UNKNOWN:
         return gf_error_to_mpi(status, &why, call->module->comm, function_name);
     default:
-        return stage(call, call->module->never_native ? "this communicator cannot use the device" : "another rank has host buffers");
+        return stage(call, call->module->never_native ? "this communicator cannot use the device"
+                                                      : "another rank has host buffers");
     }
 }
 
 /* A buffer is not known to be host memory, at least not yet. Apart, so that the function below needs no frame. */
-static int __attribute__((noinline)) look_closer(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datatype_t *dtype, ompi_op_t *op,
-                                                 ompi_communicator_t *comm, mca_coll_base_module_t *base)
+static int __attribute__((noinline)) look_closer(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datatype_t *dtype,
+                                                 ompi_op_t *op, ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     struct call call = {.sbuf = sbuf, .send = sbuf == MPI_IN_PLACE ? rbuf : sbuf, .recv = rbuf, .count = (size_t)count,
                         .datatype = dtype, .op_handle = op, .module = (mca_coll_gpufifo_module_t *)base};
@@ -262,8 +264,9 @@ int gf_coll_allreduce(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_dat
                       ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     mca_coll_gpufifo_module_t *module = (mca_coll_gpufifo_module_t *)base;
+    const void *send = sbuf == MPI_IN_PLACE ? rbuf : sbuf;
 
-    if (__builtin_expect(gf_memory_is_known_host(sbuf == MPI_IN_PLACE ? rbuf : sbuf) && gf_memory_is_known_host(rbuf) && count > 0, 1)) {
+    if (__builtin_expect(gf_memory_is_known_host(send) && gf_memory_is_known_host(rbuf) && count > 0, 1)) {
         gf_agree_enter_host(module);
         return module->saved.coll_allreduce(sbuf, rbuf, count, dtype, op, comm, module->saved.coll_allreduce_module);
     }

@@ -85,8 +85,8 @@ static void reduce(struct memory *m, MPI_Comm comm, uint64_t devices, size_t cou
         }
         wrong += m->check[i] != right;
     }
-    harness_check(m->h, result == MPI_SUCCESS && wrong == 0, "%zu of %zu elements are wrong on %d ranks (devices %llx)", wrong, count,
-                  ranks, (unsigned long long)devices);
+    harness_check(m->h, result == MPI_SUCCESS && wrong == 0, "%zu of %zu elements are wrong on %d ranks (devices %llx)", wrong,
+                  count, ranks, (unsigned long long)devices);
 }
 
 /* Mostly all or none, or there would be few native calls. */
@@ -231,7 +231,8 @@ static void test_communicators(struct harness *h, uint64_t seed)
         MPI_Comm_free(&comm);
         pages = i == 199 ? resident_pages() : pages;
     }
-    harness_check(h, resident_pages() - pages < 512, "1000 communicators made and freed leave %ld pages", resident_pages() - pages);
+    pages = resident_pages() - pages;
+    harness_check(h, pages < 512, "1000 communicators made and freed leave %ld pages", pages);
 }
 
 struct worker {
