@@ -13,11 +13,11 @@
  * A communicator is named by its number, its leader and its size. A message for one that this process has not got (not yet
  * made, or freed) waits; the next message of its kind for that name replaces it, and a new communicator of that name gets
  * it. That may then be a message about a freed one of that name, which does no harm: a late REQUEST arms early, a late
- * ANNOUNCE cannot be attached (agree.h), a late REFUSED or UNREACHABLE is compared with the board it names.
+ * ANNOUNCE cannot be attached (agree.h), a late UNREACHABLE names another board than the leader's, and a late REFUSED makes
+ * this rank stage, and say so to the others, where it need not.
  *
- * The tag. Negative tags never match MPI_ANY_TAG, in no PML. Those below -9 belong to coll (blocking -10..-26, non-blocking
- * downwards from
- * -27), io and topo; -2..-9 are free in Open MPI 4.1 to 6.0, and they survive the 24 bits that pml/ucx has for a tag.
+ * The tag. Negative tags match MPI_ANY_TAG in no PML. Those below -9 belong to coll (blocking -10..-26, non-blocking
+ * downwards from -27), io and topo; -2..-9 are free in Open MPI 4.1 to 6.0, and they survive the 24 bits that pml/ucx has for a tag.
  *
  * Threads: any; the callback skips if another thread is in it. Lock order: component's lock, then the mailbox's.
  */
