@@ -20,6 +20,8 @@ if unshare --pid --fork --mount-proc true 2> /dev/null; then
     run 1 tests/mpi/test_agree apart 1 : -n 1 $apart 1
     # shellcheck disable=SC2086
     run 2 tests/mpi/test_agree apart 2 : -n 1 $apart 2
+else
+    skip 2 "no right to make PID namespaces (unshare --pid)"
 fi
 for devices in 0 1 2 3; do
     run 2 tests/mpi/test_agree pending $devices

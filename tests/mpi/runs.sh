@@ -11,6 +11,7 @@
 #   run_silent RANKS ... PROGRAM          must print nothing about gpufifo
 #   run_fails TEXT RANKS ... PROGRAM      must print TEXT and end with something else than 0
 #   run_says TEXT RANKS ... PROGRAM       must print TEXT, and end anyhow
+#   skip N WHY                            N runs that this machine cannot make
 #   finish
 #
 # From the environment: what run_mpi.sh needs; MPIRUN_OPTIONS, more options for mpirun.
@@ -20,6 +21,7 @@ OMPI_MCA_orte_base_help_aggregate=0      # Open MPI 4.1 loses messages of ranks 
 export OMPI_MCA_orte_base_help_aggregate
 passed=0
 failed=0
+skipped=0
 output=$(mktemp) || exit 99
 trap 'rm -f "$output"' EXIT
 
@@ -127,8 +129,17 @@ run_fails() {
     launch_until_said nonzero "$@"
 }
 
+skip() {
+    echo "skipped: $2"
+    skipped=$((skipped + $1))
+}
+
 finish() {
-    echo "$passed passed, $failed failed"
+    if [ $skipped -gt 0 ]; then
+        echo "$passed passed, $failed failed, $skipped skipped"
+    else
+        echo "$passed passed, $failed failed"
+    fi
     [ $failed -eq 0 ] && [ $passed -gt 0 ]
     exit
 }
