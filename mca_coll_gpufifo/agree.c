@@ -26,12 +26,17 @@ static const char *reason_against(ompi_communicator_t *comm)
     return NULL;
 }
 
-void gf_agree_give_up(mca_coll_gpufifo_module_t *module, const char *why)
+static void stage_for_ever(mca_coll_gpufifo_module_t *module, enum gf_log_level level, const char *why)
 {
     if (!__atomic_exchange_n(&module->never_native, true, __ATOMIC_ACQ_REL)) {
-        gf_log(&mca_coll_gpufifo_component.log, GF_LOG_PATH, "%s: staged through host memory, because %s", module->comm->c_name,
-               why);
+        gf_log(&mca_coll_gpufifo_component.log, level, "%s: staged through host memory, because %s", module->comm->c_name, why);
     }
+}
+
+/* One rank's warning is enough for a person; the others say it where paths are asked for. */
+void gf_agree_give_up(mca_coll_gpufifo_module_t *module, const char *why)
+{
+    stage_for_ever(module, ompi_comm_rank(module->comm) == 0 ? GF_LOG_WARN : GF_LOG_PATH, why);
 }
 
 /* Makes the board known to the calling thread. It may be in a host call right now, whose number we read before or after it was
@@ -110,7 +115,7 @@ static struct gf_agree *wait_for_board(mca_coll_gpufifo_module_t *module)
     if (agree == NULL) {
         const char *why = reason_against(module->comm);
         if (why) {
-            gf_agree_give_up(module, why);
+            stage_for_ever(module, GF_LOG_PATH, why);     /* nothing is amiss */
             return NULL;
         }
         gf_mailbox_arm(module);

@@ -84,7 +84,7 @@ enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module, g
 gf_status gf_agree_create(mca_coll_gpufifo_module_t *module, struct gf_reason *why);
 gf_status gf_agree_attach(mca_coll_gpufifo_module_t *module, const struct gf_segment_name *name, struct gf_reason *why);
 
-/* Decided for all ranks: this communicator stages for ever. Logs why, once. Any thread. */
+/* Something failed, and for all ranks it is decided that this communicator stages for ever. Warns once, with why. Any thread. */
 void gf_agree_give_up(mca_coll_gpufifo_module_t *module, const char *why);
 
 /* Lets go of the board. */

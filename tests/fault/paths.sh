@@ -21,7 +21,7 @@ run_prints "cannot use p2p" 2 transport=p2p fault=ipc_open:1 $test
 for step in segment attach; do
     run_prints "staged through host memory, because rank 0: the step $step" 3 verbose=1 fault=$step:1 $test path=staged
 done
-run_prints "staged through host memory, because rank 1: the step attach" 3 verbose=1 fault=attach:1@1 $test path=staged
+run_prints "staged through host memory, because rank 1: the step attach" 3 fault=attach:1@1 $test path=staged
 
 # The binary has no code for this device.
 run_prints "kernels do not run on this device, the host reduces instead" 2 fault=launch:1 $test
