@@ -107,7 +107,7 @@ static void choose_transport(struct attempt *a, struct gf_link *link)
 static gf_status agree_on_round(struct attempt *a, int *open, struct gf_reason *why)
 {
     struct gf_pattern *pattern = a->pattern;
-    struct standing *all = calloc((size_t)pattern->ranks, sizeof *all);
+    struct standing *all = calloc((unsigned)pattern->ranks, sizeof *all);
 
     if (!all) {
         gf_reason_set(why, "out of host memory");
