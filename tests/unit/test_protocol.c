@@ -276,7 +276,8 @@ static void *wear_out_epochs(void *argument)
 static void a_sweep_forgets_old_lines(void **state)
 {
     (void)state;
-    struct world_shape shape = { .ranks = 2, .blocks = 1, .threads = 1, .ll_slot_bytes = 256, .slot_bytes = 128 };
+    struct world_shape shape = { .ranks = 2, .blocks = 1, .threads = 1, .ll_slot_bytes = 256, .slot_bytes = 128,
+                                 .deadline_ns = deadline_ns() };
     struct world *world = world_create(&shape);
     struct wearer wearer[2];
     for (uint32_t r = 0; r < 2; r++) {
