@@ -9,8 +9,12 @@ for ranks in 1 2 3 6; do
 done
 run 2 tests/mpi/test_agree races 1
 run 4 tests/mpi/test_agree races 2
+# What AddressSanitizer keeps of freed memory would look like a leak.
+ASAN_OPTIONS=quarantine_size_mb=0:thread_local_quarantine_size_kb=0
+export ASAN_OPTIONS
 run 2 tests/mpi/test_agree communicators 1
 run 3 tests/mpi/test_agree communicators 2
+unset ASAN_OPTIONS
 run 2 tests/mpi/test_agree threads 1
 run 3 tests/mpi/test_agree threads 2
 # Needs the right to make PID namespaces; where that is missing, tests/unit/test_agree_board has the failed board.
