@@ -13,3 +13,17 @@ gf_status gf_memory_query(const void *address, struct gf_pointer *info, struct g
 {
     return gf_host_memory_query(&mca_coll_gpufifo_component.host_memory, mca_coll_gpufifo_component.driver, address, info, why);
 }
+
+bool gf_memory_holds(const struct gf_pointer *where, const void *start, size_t bytes, struct gf_reason *why)
+{
+    size_t room = where->size - (size_t)((const char *)start - (const char *)where->base);
+    const char *end = (const char *)start + bytes - 1;
+    struct gf_pointer last;
+
+    if (bytes <= room || (bytes <= PTRDIFF_MAX && gf_memory_query(end, &last, NULL) == GF_OK && last.kind == GF_MEMORY_DEVICE)) {
+        return true;
+    }
+    gf_reason_set(why, "the buffer at %p has %zu bytes up to the end of its allocation, but the call needs %zu: pass the right count or "
+                  "allocate more", start, room, bytes);
+    return false;
+}

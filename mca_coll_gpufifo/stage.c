@@ -65,10 +65,27 @@ static gf_status find_pool(const struct gf_stage_buffer *buffer, struct gf_point
     return status == GF_OK ? gf_stage_pool_get(mca_coll_gpufifo_component.staging, info->ordinal, pool, why) : status;
 }
 
+/* Null, of which at least a byte would be used? Absolute datatypes make MPI_BOTTOM a right address, so the byte is asked. */
+static bool is_null(const struct gf_stage_buffer *buffer)
+{
+    enum { FIRST_PAGE = 4096 };      /* nobody has memory there */
+    ptrdiff_t offset;
+
+    return (gf_layout_any_byte(&buffer->in, &offset) || gf_layout_any_byte(&buffer->out, &offset)) &&
+           (uintptr_t)gf_layout_address(buffer->user, offset) < FIRST_PAGE;
+}
+
+/* Only what is contiguous can be judged by its ends: a layout with gaps may go from one allocation into another. */
+static bool fits(const struct gf_pointer *info, const struct gf_stage_buffer *buffer, struct gf_layout_span span, struct gf_reason *why)
+{
+    return span.bytes == 0 || (size_t)(span.high - span.low) != span.bytes ||
+           gf_memory_holds(info, gf_layout_address(buffer->user, span.low), span.bytes, why);
+}
+
 /* On failure the bounce may be half made: discard it. */
 static gf_status make_bounce(struct bounce *bounce, struct gf_stage_buffer *buffer, struct gf_reason *why)
 {
-    struct gf_layout_span span = both(gf_layout_measure(&buffer->in), gf_layout_measure(&buffer->out));
+    struct gf_layout_span in = gf_layout_measure(&buffer->in), out = gf_layout_measure(&buffer->out), span = both(in, out);
     size_t bytes = (size_t)(span.high - span.low);
     char *start = gf_layout_address(buffer->user, span.low);
     struct gf_pointer info;
@@ -76,6 +93,9 @@ static gf_status make_bounce(struct bounce *bounce, struct gf_stage_buffer *buff
     gf_status status = find_pool(buffer, &info, &bounce->pool, why);
     if (status != GF_OK) {
         return status;
+    }
+    if (!fits(&info, buffer, in, why) || !fits(&info, buffer, out, why)) {
+        return GF_ERR_INVALID;
     }
     bounce->bytes = bytes + BOUNCE_ALIGN;
     status = gf_bounce_alloc(bounce->pool, bounce->bytes, &bounce->memory, why);
@@ -120,6 +140,9 @@ bool gf_stage_prepare(struct gf_stage_call *call, ompi_communicator_t *comm, con
     if (mca_coll_gpufifo_component.config.strict) {
         gf_reason_set(&why, "strict: this call would be staged through host memory: it has no path of its own for device buffers");
         status = GF_ERR_UNSUPPORTED;
+    } else if (is_null(&call->send) || is_null(&call->recv)) {
+        gf_reason_set(&why, "the %s buffer is null although it has elements: pass a buffer", is_null(&call->send) ? "send" : "receive");
+        status = GF_ERR_INVALID;
     }
     staged->bytes = gf_layout_measure(&call->send.in).bytes + gf_layout_measure(&call->recv.in).bytes;
     call->staged = staged;

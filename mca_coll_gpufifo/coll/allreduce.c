@@ -43,16 +43,8 @@ static bool is_wrong(const struct call *call, const char *role, const void *buff
         gf_reason_set(why, "the %s buffer is null although there are %zu elements: pass a buffer", role, call->count);
         return true;
     }
-    if (where->kind == GF_MEMORY_DEVICE && gf_datatype_element(call->datatype, &type)) {
-        size_t room = where->size - (size_t)((const char *)buffer - (const char *)where->base);
-        if (call->count > room / gf_type_size(type)) {
-            gf_reason_set(why, "the %s buffer at %p has %zu bytes up to the end of its allocation, but %zu elements of %s need "
-                          "%zu: pass the right count or allocate more", role, buffer, room, call->count, gf_type_name(type),
-                          call->count * gf_type_size(type));
-            return true;
-        }
-    }
-    return false;
+    return where->kind == GF_MEMORY_DEVICE && gf_datatype_element(call->datatype, &type) &&
+           !gf_memory_holds(where, buffer, call->count * gf_type_size(type), why);
 }
 
 static int check_buffers(struct call *call)

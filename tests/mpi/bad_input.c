@@ -51,6 +51,18 @@ static void check_wrong(struct harness *h, const char *what, void *wrong, void *
     check_error(h, what, result, MPI_ERR_BUFFER);
 }
 
+/* Staged collectives with a null buffer beside one in device memory: refused on every rank before anything is sent. */
+static void check_null_staged(struct harness *h, void *right)
+{
+    MPI_Request request;
+
+    check_error(h, "null, allgather", MPI_Allgather(right, 1, MPI_INT, NULL, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    check_error(h, "null, alltoall", MPI_Alltoall(NULL, 1, MPI_INT, right, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    check_error(h, "null, scan", MPI_Scan(right, NULL, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    check_error(h, "null, reduce_local", MPI_Reduce_local(NULL, right, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER);
+    check_error(h, "null, iallreduce", MPI_Iallreduce(right, NULL, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request), MPI_ERR_BUFFER);
+}
+
 /* A collective that is always staged. Null is left out: there it is MPI_BOTTOM, which some types make a right address. */
 static void check_wrong_bcast(struct harness *h, const char *what, void *wrong)
 {
@@ -78,9 +90,12 @@ int main(int argc, char **argv)
         check_wrong_bcast(&h, "freed, broadcast", gone.data);
     } else if (strcmp(how, "null") == 0) {
         check_wrong(&h, "null", NULL, right.data);
+        check_null_staged(&h, right.data);
     } else if (strcmp(how, "outside") == 0) {
         int result = MPI_Allreduce(right.data, right.block, 1 << 28, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         check_error(&h, "longer than its allocation", result, MPI_ERR_BUFFER);
+        result = MPI_Bcast(right.data, 1 << 20, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        check_error(&h, "longer than its allocation, broadcast", result, MPI_ERR_BUFFER);
     } else {
         harness_check(&h, false, "say how: freed, null, outside or fatal");
     }
