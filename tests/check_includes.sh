@@ -13,7 +13,7 @@ unfinished="TO""DO|FIX""ME|X""XX"
 fences='__threadfence|__sync_synchronize|atomic_thread_fence|atomic_signal_fence|"mfence|"sfence|"lfence|fence\.(acq|sc|proxy)|membar\.'
 
 source_files() {
-    find . \( -path './.[!.]*' ! -path './.ci*' -o -name build -o -name 'build-*' -o -name autom4te.cache \) -prune -o \
+    find . \( -path './.[!.]*' ! -path './.ci*' -o -name build -o -name 'build-*' -o -name _build -o -name autom4te.cache \) -prune -o \
         -type f \( -name '*.[chS]' -o -name '*.cu' -o -name '*.sh' -o -name '*.py' -o -name '*.pml' -o -name '*.mk' \
         -o -name 'Makefile.am' -o -name 'configure.ac' -o -path './m4/gf_*.m4' -o -name '*.in' -o -path './.ci/run' \) -print |
         sed 's|^\./||' | grep -v -E '^(Makefile|config\.h)\.in$' | sort
