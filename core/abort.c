@@ -6,8 +6,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "core/host_ordered.h"
+
+enum { CLAIM_PATIENCE_MS = 1000 };    /* storing a sentence takes a microsecond; its rank may wait for a core that long */
 
 static struct gf_abort_page *page_of(const struct gf_abort *abort, int rank)
 {
@@ -74,7 +77,11 @@ gf_status gf_abort_check(struct gf_abort *abort, struct gf_reason *why)
         return GF_OK;
     }
     tell_kernels(abort);
-    /* The one who claimed it may have been killed before it could say why. */
+    /* The one who claimed it says why in a moment, unless it was killed in between. */
+    for (int i = 0; state == GF_ABORT_CLAIMED && i < CLAIM_PATIENCE_MS; i++) {
+        usleep(1000);
+        state = gf_host_observe_flag(&page->state);
+    }
     if (state == GF_ABORT_CLAIMED) {
         gf_reason_set(why, "the communicator is being aborted by another rank");
         return GF_ERR_ABORTED;
