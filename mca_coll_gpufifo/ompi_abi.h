@@ -102,10 +102,11 @@ static inline int gf_mpi_world_rank(const ompi_proc_t *proc)
 
 static inline bool gf_mpi_same_node(const ompi_proc_t *proc) { return OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags); }
 
-/* Is this rank on our node? Asks for no process that Open MPI does not know yet: it knows all of this node. */
+/* Is this rank on our node? Open MPI knows all processes of this node from the start, by name: the communicator's group may still hold
+ * names only, until somebody asks it for the process. No other process is made known by this question. */
 static inline bool gf_mpi_rank_is_near(ompi_communicator_t *comm, int rank)
 {
-    ompi_proc_t *proc = ompi_group_peer_lookup_existing(comm->c_remote_group, rank);
+    ompi_proc_t *proc = (ompi_proc_t *)ompi_proc_lookup(ompi_group_get_proc_name(comm->c_remote_group, rank));
 
     return proc && gf_mpi_same_node(proc);
 }
