@@ -113,7 +113,7 @@ static gf_status plan_and_connect(gf_comm *comm, size_t count, enum gf_type type
             return status;
         }
         comm->unavailable |= bit;
-        gf_log(comm->log, GF_LOG_WARN, "%s: %s cannot be used, taking the next path: %s", comm->name,
+        gf_log(comm->log, gf_comm_warning(comm), "%s: %s cannot be used, taking the next path: %s", comm->name,
                gf_algorithm_name(comm->plan.algorithm), because.text);
     }
 }

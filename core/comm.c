@@ -127,7 +127,7 @@ static gf_status judge_kernels(gf_comm *comm, struct gf_reason *why)
         return GF_ERR_DEVICE;
     }
     comm->unavailable |= 1u << GF_PLAN_ONE_SHOT | 1u << GF_PLAN_RING;
-    gf_log(comm->log, GF_LOG_WARN, "%s: kernels do not run on this device, the host reduces instead: %s", comm->name,
+    gf_log(comm->log, gf_comm_warning(comm), "%s: kernels do not run on this device, the host reduces instead: %s", comm->name,
            kernel_why.text);
     return GF_OK;
 }

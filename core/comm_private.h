@@ -43,4 +43,10 @@ struct gf_comm {
     struct gf_reason broken_why;
 };
 
+/* The level of a warning that all ranks have reason for: one of them is enough for a person, the others say it where paths are asked for. */
+static inline enum gf_log_level gf_comm_warning(const gf_comm *comm)
+{
+    return comm->bootstrap.rank == 0 ? GF_LOG_WARN : GF_LOG_PATH;
+}
+
 #endif

@@ -68,14 +68,19 @@ static bool available(const struct gf_plan_input *input, enum gf_algorithm algor
     return !(input->unavailable & 1u << algorithm);
 }
 
-static void decide_host(const struct gf_plan_input *input, struct gf_plan *plan, const char *because)
+/* The slow path where the fast ones cannot be had: strict forbids it, unless it was asked for. */
+static void decide_host(const struct gf_config *config, const struct gf_plan_input *input, struct gf_plan *plan, const char *because)
 {
-    if (available(input, GF_PLAN_HOST)) {
+    if (config->strict) {
+        decide(plan, GF_PLAN_STAGE, "%s", because);
+    } else if (available(input, GF_PLAN_HOST)) {
         decide(plan, GF_PLAN_HOST, "host-sequenced: %s", because);
     } else {
         decide(plan, GF_PLAN_STAGE, "%s, and host memory could not be shared", because);
     }
 }
+
+static const char no_mps[] = "kernels of ranks that share a device cannot run at once here; NVIDIA's MPS would let them";
 
 static void decide_forced(const struct gf_config *config, const struct gf_plan_input *input, enum gf_algorithm forced,
                           struct gf_plan *plan)
@@ -86,10 +91,8 @@ static void decide_forced(const struct gf_config *config, const struct gf_plan_i
         decide(plan, GF_PLAN_STAGE, "%s was asked for, but could not be connected", name);
     } else if (forced == GF_PLAN_HOST || input->kernels_may_wait) {
         decide(plan, forced, "%s was asked for by a setting", name);
-    } else if (config->strict) {
-        decide(plan, GF_PLAN_STAGE, "%s was asked for, but kernels of ranks that share a device cannot run at once here", name);
     } else {
-        decide_host(input, plan, "kernels of ranks that share a device cannot run at once here");
+        decide_host(config, input, plan, no_mps);
     }
 }
 
@@ -107,7 +110,7 @@ static void decide_kernel(const struct gf_config *config, const struct gf_plan_i
     } else if (ring && !one_shot) {
         decide(plan, GF_PLAN_RING, "ring: the one-shot slots could not be connected");
     } else if (!ring) {
-        decide_host(input, plan, "no connection of kernels works");
+        decide_host(config, input, plan, "no connection of kernels works");
     } else if (bytes > config->one_shot_bytes) {
         decide(plan, GF_PLAN_RING, "ring: %zu bytes are more than one_shot_bytes = %zu", bytes, config->one_shot_bytes);
     } else if (one_shot_us <= ring_us) {
@@ -151,7 +154,7 @@ void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_inpu
     } else if (forced != GF_PLAN_NONE) {
         decide_forced(config, input, forced, plan);
     } else if (!input->kernels_may_wait) {
-        decide_host(input, plan, "kernels of ranks that share a device cannot run at once here");
+        decide_host(config, input, plan, no_mps);
     } else {
         decide_kernel(config, input, bytes, plan);
     }

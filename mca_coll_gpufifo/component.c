@@ -121,8 +121,6 @@ static int component_close(void)
     unwatch_memory(component);
     gf_staging_destroy(component->staging);
     component->staging = NULL;
-    gf_staging_destroy(component->staging);
-    component->staging = NULL;
     for (int i = 0; i < GF_MAX_DEVICES; i++) {
         if (component->devices[i]) {
             gf_device_close(component->devices[i]);

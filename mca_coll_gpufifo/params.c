@@ -128,7 +128,7 @@ static void check_slot(const char *name, size_t *bytes)
     if (*bytes < SLOT_LOWEST) {
         *bytes = SLOT_LOWEST;
     }
-    opal_show_help("help-mca-coll-gpufifo.txt", "bad-slot-size", true, name, asked, (size_t)GF_LINE, (size_t)SLOT_HIGHEST,
+    opal_show_help("help-mca-coll-gpufifo.txt", "bad-slot-size", true, name, (ssize_t)asked, (size_t)GF_LINE, (size_t)SLOT_HIGHEST,
                    *bytes);
 }
 
@@ -140,6 +140,11 @@ void gf_params_apply(mca_coll_gpufifo_component_t *component)
     config->algorithm = (enum gf_force_algorithm)component->algorithm;
     config->protocol = (enum gf_force_protocol)component->protocol;
     config->fault = component->fault && component->fault[0] ? component->fault : NULL;
+    if ((config->algorithm == GF_ALGORITHM_ONE_SHOT && config->protocol == GF_PROTOCOL_SIMPLE) ||
+        (config->algorithm == GF_ALGORITHM_RING && config->protocol == GF_PROTOCOL_LL)) {
+        opal_show_help("help-mca-coll-gpufifo.txt", "contradiction", true);
+        config->protocol = GF_PROTOCOL_AUTO;
+    }
     check_slot("coll_gpufifo_ll_slot_bytes", &config->ll_slot_bytes);
     check_slot("coll_gpufifo_simple_slot_bytes", &config->simple_slot_bytes);
     if (config->channels < 0 || config->channels > GF_MAX_CHANNELS) {

@@ -186,9 +186,6 @@ static int run_natively(struct call *call)
             return stage(call, why.text);
         }
     }
-    if (!gf_comm_can_allreduce(module->device_comm, call->count, call->type, call->op)) {
-        return stage(call, "the device cannot do this type and operation");
-    }
     status = gf_comm_allreduce(module->device_comm, call->send, call->recv, call->count, call->type, call->op, &why);
     if (status == GF_ERR_UNSUPPORTED) {
         return stage(call, why.text);
