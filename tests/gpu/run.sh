@@ -169,7 +169,7 @@ bench() {
 }
 
 section_overhead() {
-    MPIRUN_OPTIONS="--bind-to core" "$source/bench/host_overhead.sh" "$build" --device cuda --rounds 15 > "$out/overhead.txt" 2>&1
+    MPIRUN_OPTIONS="--bind-to core" "$source/bench/host_overhead.sh" "$build" --device cuda --rounds ${GF_ROUNDS:-15} > "$out/overhead.txt" 2>&1
     status=$?
     cat "$out/overhead.txt"
     return $status
