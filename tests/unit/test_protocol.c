@@ -265,10 +265,11 @@ static void *wear_out_epochs(void *argument)
     float data[FULL] = { 0 };
     struct world_call full = float_sum(true, data, data, FULL), brief = float_sum(true, data, data, 1);
     w->all_right = world_launch(w->world, w->rank, &full) == GF_KERNEL_OK;
-    for (uint32_t epoch = 2; epoch < GF_LL_EPOCH_LAST; epoch++)
-        w->all_right &= world_launch(w->world, w->rank, &brief) == GF_KERNEL_OK;
-    w->last = world_launch(w->world, w->rank, w->rank == 0 ? &full : &brief);
-    if (w->rank == 1)
+    for (uint32_t epoch = 2; w->all_right && epoch < GF_LL_EPOCH_LAST; epoch++)
+        w->all_right = world_launch(w->world, w->rank, &brief) == GF_KERNEL_OK;
+    if (w->all_right)
+        w->last = world_launch(w->world, w->rank, w->rank == 0 ? &full : &brief);
+    if (w->rank == 1 || !w->all_right)
         world_abort(w->world);
     return NULL;
 }
