@@ -49,7 +49,7 @@ case $(setting gf_openmpi_series build) in
 *) spread="--map-by :OVERSUBSCRIBE --mca btl self,sm" ;;
 esac
 export OMPI_MCA_mpi_yield_when_idle=1
-launch="mpirun $spread --bind-to none -n 4 --mca pml ob1 --mca coll_gpufifo_device $device"
+launch="mpirun $spread --bind-to none -n 4 --mca pml ob1 --mca coll gpufifo,tuned,libnbc,basic,inter,self --mca coll_gpufifo_device $device"
 
 # shellcheck disable=SC2086
 run $launch build/examples/jacobi

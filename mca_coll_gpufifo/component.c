@@ -152,7 +152,9 @@ static bool is_right_open_mpi(void)
         return true;
     }
     snprintf(built, sizeof(built), "%d.%d", OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION);
-    opal_show_help("help-mca-coll-gpufifo.txt", "wrong-open-mpi", true, built, running);
+    if (gf_speaks_for_node()) {
+        gf_show_help("wrong-open-mpi", built, running);
+    }
     return false;
 }
 
@@ -174,8 +176,10 @@ static void find_driver(mca_coll_gpufifo_component_t *component)
         gf_log(&component->log, GF_LOG_PATH, "not used: %s", why.text);
         return;
     }
-    opal_show_help("help-mca-coll-gpufifo.txt", component->config.strict ? "no-device-strict" : "no-device", true, name,
-                   opal_process_info.nodename, why.text);
+    /* Under strict each rank ends the job, and must have said why. */
+    if (gf_speaks_for_node() || component->config.strict) {
+        gf_show_help(component->config.strict ? "no-device-strict" : "no-device", name, opal_process_info.nodename, why.text);
+    }
     if (component->config.strict) {
         ompi_mpi_abort(&ompi_mpi_comm_world.comm, MPI_ERR_OTHER);
     }

@@ -2,6 +2,7 @@
  *
  * From our results to MPI's error classes, and the one message that tells the user.
  */
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "opal/util/output.h"
@@ -37,13 +38,13 @@ static bool is_first_of_its_kind(gf_status status)
     return (atomic_fetch_or(&mca_coll_gpufifo_component.shown_errors, bit) & bit) == 0;
 }
 
-/* The help text, but written by this process: the mpirun of Open MPI 4.1 loses messages when several ranks send theirs at once, which
- * is what a failed collective makes them do. */
-static void show(const char *function, ompi_communicator_t *comm, gf_status status, const char *text, const char *advice)
+void gf_show_help(const char *topic, ...)
 {
-    char *message = opal_show_help_string("help-mca-coll-gpufifo.txt", "call-failed", true, function, comm->c_name, ompi_comm_rank(comm),
-                                          gf_status_string(status), text, advice);
+    va_list arguments;
 
+    va_start(arguments, topic);
+    char *message = opal_show_help_vstring("help-mca-coll-gpufifo.txt", topic, true, arguments);
+    va_end(arguments);
     if (message) {
         opal_output(0, "%s", message);
         free(message);
@@ -66,7 +67,7 @@ int gf_error_to_mpi(gf_status status, const struct gf_reason *why, ompi_communic
         }
     }
     if (is_first_of_its_kind(status)) {
-        show(function, comm, status, text, advice);
+        gf_show_help("call-failed", function, comm->c_name, ompi_comm_rank(comm), gf_status_string(status), text, advice);
     } else {
         gf_log(&mca_coll_gpufifo_component.log, GF_LOG_PATH, "%s: %s failed: %s", comm->c_name, function, text);
     }

@@ -72,7 +72,14 @@ OBJ_CLASS_DECLARATION(mca_coll_gpufifo_module_t);
 /* Called by the coll framework. */
 mca_coll_base_module_t *gf_module_query(ompi_communicator_t *comm, int *priority);
 
-/* Reports a failure of ours to the user (show_help or one log line) and gives the MPI error class for it. */
+/* A message of the help file, written by this process itself: opal_show_help sends it to mpirun, and that of Open MPI 4.1 (with Debian 12's
+ * PMIx always, elsewhere when several ranks speak at once) cannot read it and drops it. topic: of help-mca-coll-gpufifo.txt. */
+void gf_show_help(const char *topic, ...);
+
+/* The process that speaks for all of this node, of what they all have reason to say. */
+static inline bool gf_speaks_for_node(void) { return opal_process_info.my_local_rank == 0; }
+
+/* Reports a failure of ours to the user (a message or one log line) and gives the MPI error class for it. */
 int gf_error_to_mpi(gf_status status, const struct gf_reason *why, ompi_communicator_t *comm, const char *function);
 
 #endif

@@ -3,7 +3,6 @@
  * The MCA variables coll_gpufifo_*.
  */
 #include "opal/mca/base/mca_base_var.h"
-#include "opal/util/show_help.h"
 
 #include "kernels/work.h"
 #include "mca_coll_gpufifo/module.h"
@@ -128,8 +127,9 @@ static void check_slot(const char *name, size_t *bytes)
     if (*bytes < SLOT_LOWEST) {
         *bytes = SLOT_LOWEST;
     }
-    opal_show_help("help-mca-coll-gpufifo.txt", "bad-slot-size", true, name, (ssize_t)asked, (size_t)GF_LINE, (size_t)SLOT_HIGHEST,
-                   *bytes);
+    if (gf_speaks_for_node()) {
+        gf_show_help("bad-slot-size", name, (ssize_t)asked, (size_t)GF_LINE, (size_t)SLOT_HIGHEST, *bytes);
+    }
 }
 
 void gf_params_apply(mca_coll_gpufifo_component_t *component)
@@ -142,13 +142,17 @@ void gf_params_apply(mca_coll_gpufifo_component_t *component)
     config->fault = component->fault && component->fault[0] ? component->fault : NULL;
     if ((config->algorithm == GF_ALGORITHM_ONE_SHOT && config->protocol == GF_PROTOCOL_SIMPLE) ||
         (config->algorithm == GF_ALGORITHM_RING && config->protocol == GF_PROTOCOL_LL)) {
-        opal_show_help("help-mca-coll-gpufifo.txt", "contradiction", true);
+        if (gf_speaks_for_node()) {
+            gf_show_help("contradiction");
+        }
         config->protocol = GF_PROTOCOL_AUTO;
     }
     check_slot("coll_gpufifo_ll_slot_bytes", &config->ll_slot_bytes);
     check_slot("coll_gpufifo_simple_slot_bytes", &config->simple_slot_bytes);
     if (config->channels < 0 || config->channels > GF_MAX_CHANNELS) {
-        opal_show_help("help-mca-coll-gpufifo.txt", "bad-channels", true, config->channels, GF_MAX_CHANNELS);
+        if (gf_speaks_for_node()) {
+            gf_show_help("bad-channels", config->channels, GF_MAX_CHANNELS);
+        }
         config->channels = 0;
     }
 }
