@@ -64,6 +64,7 @@ static inline void gf_agree_enter_host(mca_coll_gpufifo_module_t *module)
     uint64_t call = module->calls + 1;
 
     __atomic_store_n(&module->calls, call, __ATOMIC_RELAXED);
+    __atomic_store_n(&mca_coll_gpufifo_component.progress_calls, 0, __ATOMIC_RELAXED);
     if (gf_mpi_threads()) {
         /* Another thread may be attaching the board: either it sees our count, or we see its board (gf_agree_attached). */
         gf_host_store_before_look();

@@ -43,7 +43,7 @@ static OBJ_CLASS_INSTANCE(parcel_t, opal_list_item_t, NULL, NULL);
 struct gf_mailbox {
     int *near;                           /* ranks in MPI_COMM_WORLD of the other processes of this job on this node */
     int near_count;
-    _Atomic unsigned calls;              /* of the callback */
+    _Atomic unsigned probes;             /* by the callback */
     atomic_flag busy;                    /* a thread is in exchange() */
     _Atomic int outgoing;                /* parcels in outbox and sent: nothing to do at 0 */
     opal_mutex_t lock;                   /* protects the lists */
@@ -370,8 +370,9 @@ void gf_mailbox_progress(void)
 }
 
 /* Called with MPI's progress. A probe costs as much as a few progress calls, so most calls end at once, and a probe asks for
- * one process only, the next one each time: who waits for an answer has time. Threads may disturb the count, which does no
- * harm. */
+ * one process only, the next one each time: who waits for an answer has time. The count begins anew with each host call, so a program
+ * that makes one short call after the other never probes; but a rank that others wait for will be held in the very call that they wait
+ * in, and then it does. Threads may disturb the counts, which does no harm. */
 static int progress_callback(void)
 {
     struct gf_mailbox *mailbox = mca_coll_gpufifo_component.mailbox;
@@ -380,12 +381,13 @@ static int progress_callback(void)
     if (mailbox == NULL || mailbox->near_count == 0) {
         return 0;
     }
-    calls = atomic_load_explicit(&mailbox->calls, memory_order_relaxed) + 1;
-    atomic_store_explicit(&mailbox->calls, calls, memory_order_relaxed);
+    calls = __atomic_load_n(&mca_coll_gpufifo_component.progress_calls, __ATOMIC_RELAXED) + 1;
+    __atomic_store_n(&mca_coll_gpufifo_component.progress_calls, calls, __ATOMIC_RELAXED);
     if (calls % PROBE_EVERY != 0 && atomic_load_explicit(&mailbox->outgoing, memory_order_relaxed) == 0) {
         return 0;
     }
-    return exchange(mailbox, (int)(calls / PROBE_EVERY % (unsigned)mailbox->near_count), 1);
+    unsigned probe = atomic_fetch_add_explicit(&mailbox->probes, 1, memory_order_relaxed);
+    return exchange(mailbox, (int)(probe % (unsigned)mailbox->near_count), 1);
 }
 
 static bool list_near_processes(struct gf_mailbox *mailbox)

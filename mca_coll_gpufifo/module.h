@@ -41,6 +41,7 @@ typedef struct mca_coll_gpufifo_component_t {
     gf_device *devices[GF_MAX_DEVICES];
     opal_list_t modules;               /* those enabled, for the mailbox */
     struct gf_mailbox *mailbox;        /* open while MPI_COMM_WORLD's module lives */
+    unsigned progress_calls;           /* since this process last entered a host call: who is busy need not look for messages (mailbox.c) */
 } mca_coll_gpufifo_component_t;
 
 extern mca_coll_gpufifo_component_t mca_coll_gpufifo_component;
