@@ -48,6 +48,7 @@ static void show_board(mca_coll_gpufifo_module_t *module, struct gf_agree *agree
     agree->ranks = ompi_comm_size(module->comm);
     agree->mine = &agree->board->lines[agree->rank];
     gf_agree_line_history(agree->mine, __atomic_load_n(&module->calls, __ATOMIC_RELAXED));
+    __atomic_store_n(&module->watched, true, __ATOMIC_RELAXED);     /* where threads matter it was so from the start */
     __atomic_store_n(&module->agree, agree, __ATOMIC_RELEASE);
     gf_host_store_before_look();
     gf_agree_line_history(agree->mine, __atomic_load_n(&module->calls, __ATOMIC_RELAXED));
@@ -94,6 +95,18 @@ gf_status gf_agree_create(mca_coll_gpufifo_module_t *module, struct gf_reason *w
 gf_status gf_agree_attach(mca_coll_gpufifo_module_t *module, const struct gf_segment_name *name, struct gf_reason *why)
 {
     return make_board(module, name, why);
+}
+
+void gf_agree_tell_host(mca_coll_gpufifo_module_t *module, uint64_t call)
+{
+    if (gf_mpi_threads()) {
+        /* Another thread may be attaching the board: either it sees our count, or we see its board (show_board). */
+        gf_host_store_before_look();
+    }
+    struct gf_agree *agree = __atomic_load_n(&module->agree, __ATOMIC_ACQUIRE);
+    if (agree) {
+        gf_agree_line_host(agree->mine, call);
+    }
 }
 
 void gf_agree_close(mca_coll_gpufifo_module_t *module)

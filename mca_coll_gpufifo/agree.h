@@ -58,6 +58,9 @@ struct gf_agree {
     uint64_t device_calls;           /* so far; the calling thread's */
 };
 
+/* The rest of gf_agree_enter_host, where somebody may look. */
+void gf_agree_tell_host(mca_coll_gpufifo_module_t *module, uint64_t call);
+
 /* Enters the next call with host buffers, or with buffers that only staging can do. Cheap: a counter, and one line when armed. */
 static inline void gf_agree_enter_host(mca_coll_gpufifo_module_t *module)
 {
@@ -65,13 +68,8 @@ static inline void gf_agree_enter_host(mca_coll_gpufifo_module_t *module)
 
     __atomic_store_n(&module->calls, call, __ATOMIC_RELAXED);
     __atomic_store_n(&mca_coll_gpufifo_component.progress_calls, 0, __ATOMIC_RELAXED);
-    if (gf_mpi_threads()) {
-        /* Another thread may be attaching the board: either it sees our count, or we see its board (gf_agree_attached). */
-        gf_host_store_before_look();
-    }
-    struct gf_agree *agree = __atomic_load_n(&module->agree, __ATOMIC_ACQUIRE);
-    if (__builtin_expect(agree != NULL, 0)) {
-        gf_agree_line_host(agree->mine, call);
+    if (__builtin_expect(__atomic_load_n(&module->watched, __ATOMIC_RELAXED), 0)) {
+        gf_agree_tell_host(module, call);
     }
 }
 

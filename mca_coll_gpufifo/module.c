@@ -91,6 +91,7 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
         gf_mailbox_open();
     }
     module->comm = comm;
+    module->watched = gf_mpi_threads();
     save_and_install(module, comm);
     remember(module);
     gf_mailbox_deliver_waiting(module);

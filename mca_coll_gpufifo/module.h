@@ -63,6 +63,7 @@ typedef struct mca_coll_gpufifo_module_t {
     ompi_communicator_t *comm;         /* not retained: it owns us. Null until enable and after disable */
     uint64_t calls;                    /* native-capable collective calls so far, the same on all ranks (agree.h) */
     struct gf_agree *agree;            /* null until the communicator is armed; set by any thread (agree.h) */
+    bool watched;                      /* somebody may look at our calls: the communicator is armed, or several threads may be in MPI */
     gf_comm *device_comm;              /* null until the first native call */
     int device_ordinal;                /* of device_comm */
     struct gf_log log;                 /* of device_comm: lines that are the same on all ranks come from rank 0 only */
