@@ -28,6 +28,12 @@ static int blocks_for(const gf_device *device, size_t pieces, size_t bytes)
     return blocks < (size_t)device->caps.blocks ? (int)blocks : device->caps.blocks;
 }
 
+/* A block at one end: at its offset, or where it follows those before it. */
+static ptrdiff_t place(bool packed, const struct gf_block *block, size_t before)
+{
+    return packed ? (ptrdiff_t)before : block->offset;
+}
+
 /* The list for the kernel, from the blocks. */
 static gf_status write_pieces(struct gf_transfer *transfer, struct gf_stage_pool *pool, struct gf_reason *why)
 {
@@ -45,9 +51,10 @@ static gf_status write_pieces(struct gf_transfer *transfer, struct gf_stage_pool
         return status;
     }
     transfer->pieces = pieces;
-    for (size_t i = 0; i < blocks->count; i++) {
+    for (size_t i = 0, before = 0; i < blocks->count; before += blocks->blocks[i++].bytes) {
         const struct gf_block *block = &blocks->blocks[i];
-        transfer->pieces[i] = (struct gf_piece){to + block->offset, from + block->offset, block->bytes};
+        transfer->pieces[i] = (struct gf_piece){to + place(transfer->to_packed, block, before),
+                                                from + place(transfer->from_packed, block, before), block->bytes};
     }
     return GF_OK;
 }
@@ -81,6 +88,78 @@ gf_status gf_transfer_plan(struct gf_transfer *transfer, const struct gf_layout 
         gf_transfer_release(transfer, pool);
     }
     return status;
+}
+
+/* The predefined types without padding, which need no list to be known as one block. */
+static bool is_plain(const struct gf_layout *layout)
+{
+    const opal_datatype_t *type = &layout->type->super;
+
+    return layout->kind == GF_LAYOUT_EQUAL && ompi_datatype_is_predefined(layout->type) && type->lb == 0 && type->true_lb == 0 &&
+           (size_t)type->ub == type->size;
+}
+
+/* Drops what lies behind the first `bytes` of data. */
+static void cut(struct gf_block_list *list, size_t bytes)
+{
+    size_t count = 0;
+
+    for (; count < list->count && bytes > 0; count++) {
+        if (list->blocks[count].bytes > bytes) {
+            list->blocks[count].bytes = bytes;
+        }
+        bytes -= list->blocks[count].bytes;
+    }
+    list->count = count;
+}
+
+/* The transfer has its ends and the number of bytes; one end is packed, *strided is the other. */
+static gf_status plan_packed(struct gf_transfer *transfer, const struct gf_layout *layout, ptrdiff_t low, struct gf_stage_pool *pool,
+                             char **strided, struct gf_reason *why)
+{
+    gf_status status = GF_OK;
+
+    if (transfer->bytes == 0 || is_plain(layout)) {
+        return GF_OK;
+    }
+    status = list_blocks(transfer, layout, low, why);
+    cut(&transfer->blocks, transfer->bytes);
+    if (status == GF_OK && transfer->blocks.count == 1) {
+        *strided += transfer->blocks.blocks[0].offset;
+        free(transfer->blocks.blocks);
+        transfer->blocks = (struct gf_block_list){0};
+        return GF_OK;
+    }
+    if (status == GF_OK) {
+        status = write_pieces(transfer, pool, why);
+    }
+    if (status != GF_OK) {
+        gf_transfer_release(transfer, pool);
+    }
+    return status;
+}
+
+gf_status gf_transfer_pack(struct gf_transfer *transfer, const struct gf_layout *layout, struct gf_stage_pool *pool,
+                           void *packed, const void *user, struct gf_reason *why)
+{
+    struct gf_layout_span span = gf_layout_measure(layout);
+
+    *transfer = (struct gf_transfer){.to = packed, .from = gf_layout_address(user, span.low), .bytes = span.bytes,
+                                     .data_bytes = span.bytes, .to_packed = true};
+    return plan_packed(transfer, layout, span.low, pool, (char **)&transfer->from, why);
+}
+
+gf_status gf_transfer_unpack(struct gf_transfer *transfer, const struct gf_layout *layout, struct gf_stage_pool *pool,
+                             void *user, const void *packed, size_t bytes, struct gf_reason *why)
+{
+    struct gf_layout_span span = gf_layout_measure(layout);
+
+    if (bytes > span.bytes) {
+        bytes = span.bytes;
+    }
+    *transfer = (struct gf_transfer){.to = gf_layout_address(user, span.low), .from = packed, .bytes = bytes,
+                                     .data_bytes = bytes, .from_packed = true};
+    return plan_packed(transfer, layout, span.low, pool, &transfer->to, why);
 }
 
 static gf_status launch_pieces(const struct gf_transfer *transfer, struct gf_stage_lane *lane, struct gf_reason *why)
@@ -133,9 +212,10 @@ gf_status gf_transfer_queue(const struct gf_transfer *transfer, struct gf_stage_
         }
     }
     status = GF_OK;
-    for (size_t i = 0; i < transfer->blocks.count && status == GF_OK; i++) {
-        const struct gf_block *block = &transfer->blocks.blocks[i];
-        status = queue_copy(lane, transfer->to + block->offset, transfer->from + block->offset, block->bytes, why);
+    const struct gf_block *blocks = transfer->blocks.blocks;
+    for (size_t i = 0, before = 0; i < transfer->blocks.count && status == GF_OK; before += blocks[i++].bytes) {
+        status = queue_copy(lane, transfer->to + place(transfer->to_packed, &blocks[i], before),
+                            transfer->from + place(transfer->from_packed, &blocks[i], before), blocks[i].bytes, why);
     }
     return status;
 }

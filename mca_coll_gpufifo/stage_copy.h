@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copying the data of a layout between device memory and its bounce buffer: one driver call, however many blocks it has.
+ * Copying the data of a layout between device memory and its bounce buffer: one driver call, however many blocks it has. The
+ * bounce buffer has the layout of the user's buffer (plan), or the data packed: without gaps, in the order of the type map (pack,
+ * unpack).
  */
 #ifndef GF_MCA_STAGE_COPY_H
 #define GF_MCA_STAGE_COPY_H
@@ -12,10 +14,11 @@
 struct gf_transfer {
     char *to;                          /* where the layout's lowest byte goes; user addresses */
     const char *from;
-    size_t bytes;                      /* from the lowest to behind the highest byte of data */
+    size_t bytes;                      /* from the lowest to behind the highest byte of data; packed: of data */
     struct gf_piece *pieces;           /* pinned, kernel addresses; null: copy all bytes as one */
     struct gf_block_list blocks;       /* the same relative to `to` and `from`, for a device without the copy kernel */
     size_t data_bytes;                 /* of all pieces */
+    bool to_packed, from_packed;       /* at that end the blocks follow one another, whatever their offsets */
 };
 
 enum gf_transfer_gaps {
@@ -27,6 +30,14 @@ enum gf_transfer_gaps {
  * the memory, only the data need not). On failure the transfer is empty. */
 gf_status gf_transfer_plan(struct gf_transfer *transfer, const struct gf_layout *layout, enum gf_transfer_gaps gaps,
                            struct gf_stage_pool *pool, void *to, const void *from, struct gf_reason *why);
+
+/* Plans to gather the layout's data from `user`, which stands for its origin, to packed memory. On failure the transfer is empty. */
+gf_status gf_transfer_pack(struct gf_transfer *transfer, const struct gf_layout *layout, struct gf_stage_pool *pool,
+                           void *packed, const void *user, struct gf_reason *why);
+
+/* Plans to scatter the first `bytes` of packed data, at most all, to where the layout has them; nothing else is written. */
+gf_status gf_transfer_unpack(struct gf_transfer *transfer, const struct gf_layout *layout, struct gf_stage_pool *pool,
+                             void *user, const void *packed, size_t bytes, struct gf_reason *why);
 
 /* Queues it in the lane's stream, nothing if it is empty. The lists are in use until the stream has done it. */
 gf_status gf_transfer_queue(const struct gf_transfer *transfer, struct gf_stage_lane *lane, struct gf_reason *why);
