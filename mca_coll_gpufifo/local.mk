@@ -11,6 +11,12 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/mailbox.c mca_coll_gpufifo/mailbox.h mca_coll_gpufifo/bootstrap.c mca_coll_gpufifo/bootstrap.h \
     mca_coll_gpufifo/coll/allreduce.c
 
+# Point-to-point.
+mca_coll_gpufifo_la_SOURCES += \
+    mca_coll_gpufifo/pt2pt/interpose.c mca_coll_gpufifo/pt2pt/interpose.h mca_coll_gpufifo/pt2pt/functions.h \
+    mca_coll_gpufifo/pt2pt/send.c mca_coll_gpufifo/pt2pt/recv.c mca_coll_gpufifo/pt2pt/post.c mca_coll_gpufifo/pt2pt/persistent.c \
+    mca_coll_gpufifo/pt2pt/request.c mca_coll_gpufifo/pt2pt/request.h mca_coll_gpufifo/pt2pt/bounce.c mca_coll_gpufifo/pt2pt/bounce.h
+
 # Staging, and the collectives that use it.
 mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/stage.c mca_coll_gpufifo/stage.h \

@@ -10,6 +10,7 @@
 #include "core/comm.h"
 #include "device/device.h"
 #include "mca_coll_gpufifo/host_memory.h"
+#include "mca_coll_gpufifo/pt2pt/interpose.h"
 #include "mca_coll_gpufifo/pvars.h"
 
 struct gf_agree;                       /* agree.h */
@@ -36,6 +37,7 @@ typedef struct mca_coll_gpufifo_component_t {
     struct gf_host_memory host_memory; /* any thread; see its header */
     struct gf_pvars pvars;             /* any thread; see its header */
     _Atomic uint32_t shown_errors;     /* bits by gf_status: those the user was told of (error.c) */
+    struct gf_pt2pt pt2pt;             /* any thread; see its header */
     struct gf_staging *staging;        /* of staged calls; any thread; null exactly if driver is */
     opal_mutex_t lock;                 /* protects what follows */
     gf_device *devices[GF_MAX_DEVICES];

@@ -15,6 +15,7 @@ static const struct {
                                 "run by copies and kernels that the host puts in order, where kernels must not wait"},
     [GF_PATH_LOCAL] = {"local", "run as one copy on the device"},
     [GF_PATH_STAGED] = {"staged", "staged through host memory to the component that was selected before gpufifo"},
+    [GF_PATH_PT2PT_STAGED] = {"pt2pt_staged", "packed to or unpacked from host memory, in which the PML moved them"},
 };
 
 /* The default reader loads one value from ctx; an atomic counter has the size and alignment of its plain type. */
@@ -33,8 +34,9 @@ static int register_one(const mca_base_component_t *component, const char *what,
     char name[64], text[256];
 
     snprintf(name, sizeof(name), "%s_%s", what, paths[path].name);
-    snprintf(text, sizeof(text), "%s of this process's collectives on device buffers that were %s",
-             what[0] == 'c' ? "Number" : "Bytes", paths[path].text);
+    snprintf(text, sizeof(text), "%s of this process's %s that were %s", what[0] == 'c' ? "Number" : "Bytes",
+             path == GF_PATH_PT2PT_STAGED ? "point-to-point messages from and to device buffers" : "collectives on device buffers",
+             paths[path].text);
     return register_counter(component, name, text, counter);
 }
 
@@ -48,7 +50,7 @@ int gf_pvars_register(const mca_base_component_t *component, struct gf_pvars *pv
         }
     }
     int queued = register_counter(component, "staging_driver_calls",
-                                  "Number of copies and kernels that this process queued to stage collectives",
+                                  "Number of copies and kernels that this process queued to stage collectives and messages",
                                   &pvars->staging_driver_calls);
     return queued < 0 ? queued : OMPI_SUCCESS;
 }

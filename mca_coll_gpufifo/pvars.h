@@ -11,12 +11,13 @@
 
 #include "mca_coll_gpufifo/ompi_abi.h"
 
-/* Paths of a call with a device buffer. Host-only calls pass through uncounted: counting them would cost them time. */
-enum gf_path { GF_PATH_ONE_SHOT, GF_PATH_RING, GF_PATH_HOST_SEQUENCED, GF_PATH_LOCAL, GF_PATH_STAGED, GF_PATH_COUNT };
+/* Paths of a collective with a device buffer, and of the device end of a message. Host-only calls pass through uncounted: counting them would cost them time. */
+enum gf_path { GF_PATH_ONE_SHOT, GF_PATH_RING, GF_PATH_HOST_SEQUENCED, GF_PATH_LOCAL, GF_PATH_STAGED,
+               GF_PATH_PT2PT_STAGED, GF_PATH_COUNT };
 
 struct gf_pvars {
     _Atomic uint64_t calls[GF_PATH_COUNT];
-    _Atomic uint64_t bytes[GF_PATH_COUNT];       /* of the call's send side */
+    _Atomic uint64_t bytes[GF_PATH_COUNT];       /* of a collective's send side; of a message, at each end in device memory */
     _Atomic uint64_t staging_driver_calls;       /* copies and kernels queued for staged calls */
 };
 

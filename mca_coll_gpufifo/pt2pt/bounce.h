@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The host copy of one message: pinned memory with the message's data packed, that is as MPI_Pack would put it, and the copies
+ * between it and a buffer in device memory. To the PML it is so many MPI_PACKED, which match any type signature.
+ */
+#ifndef GF_MCA_PT2PT_BOUNCE_H
+#define GF_MCA_PT2PT_BOUNCE_H
+
+#include "mca_coll_gpufifo/stage_copy.h"
+
+/* Owner: a call or a request; one thread at a time. The datatype must live until close. */
+struct gf_pt2pt_bounce {
+    void *user;                        /* the program's buffer */
+    struct gf_layout layout;
+    size_t bytes;                      /* of the layout's data; never 0 */
+    struct gf_stage_pool *pool;
+    void *memory;                      /* pinned; null: closed */
+    struct gf_transfer transfer;       /* the copy under way */
+    struct gf_stage_lane *lane;        /* its stream; null: none is under way */
+};
+
+/* Finds the buffer's device and makes the memory. On failure it is closed. */
+gf_status gf_pt2pt_bounce_open(struct gf_pt2pt_bounce *bounce, const void *user, size_t count, ompi_datatype_t *type,
+                               struct gf_reason *why);
+
+/* From the user's buffer; waits for the copy. */
+gf_status gf_pt2pt_bounce_load(struct gf_pt2pt_bounce *bounce, struct gf_reason *why);
+
+/* The first `bytes` to the user's buffer, of which nothing else is touched. Queues the copy; finish must follow. */
+gf_status gf_pt2pt_bounce_store(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why);
+
+/* GF_OK: the copy is done, GF_IN_PROGRESS, or the error it ended with. */
+gf_status gf_pt2pt_bounce_poll(struct gf_pt2pt_bounce *bounce, struct gf_reason *why);
+
+/* Waits for the copy, if there is one. Afterwards it may be loaded or stored again. */
+gf_status gf_pt2pt_bounce_finish(struct gf_pt2pt_bounce *bounce, struct gf_reason *why);
+
+/* Waits for the copy and gives everything back. May be repeated; a zeroed one is closed. */
+void gf_pt2pt_bounce_close(struct gf_pt2pt_bounce *bounce);
+
+#endif

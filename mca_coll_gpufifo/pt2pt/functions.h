@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Our functions of the PML's table: as Open MPI's pml.h has them. Any buffer may be in device memory.
+ */
+#ifndef GF_MCA_PT2PT_FUNCTIONS_H
+#define GF_MCA_PT2PT_FUNCTIONS_H
+
+#include "mca_coll_gpufifo/memory_kind.h"
+#include "mca_coll_gpufifo/stage_layout.h"
+
+/* The functions that we replace. Those that only look at messages (probe, iprobe, mprobe, improbe) need nothing from us. */
+#define GF_PT2PT_SLOTS(SLOT) \
+    SLOT(send) SLOT(isend) SLOT(isend_init) SLOT(recv) SLOT(irecv) SLOT(irecv_init) SLOT(mrecv) SLOT(imrecv) SLOT(start)
+
+int gf_pt2pt_send(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, mca_pml_base_send_mode_t mode,
+                  ompi_communicator_t *comm);
+int gf_pt2pt_isend(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, mca_pml_base_send_mode_t mode,
+                   ompi_communicator_t *comm, ompi_request_t **request);
+int gf_pt2pt_isend_init(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag,
+                        mca_pml_base_send_mode_t mode, ompi_communicator_t *comm, ompi_request_t **request);
+int gf_pt2pt_recv(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,
+                  ompi_status_public_t *status);
+int gf_pt2pt_irecv(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,
+                   ompi_request_t **request);
+int gf_pt2pt_irecv_init(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,
+                        ompi_request_t **request);
+int gf_pt2pt_mrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message, ompi_status_public_t *status);
+int gf_pt2pt_imrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message, ompi_request_t **request);
+int gf_pt2pt_start(size_t count, ompi_request_t **requests);
+
+/* The functions that were there before. */
+static inline const mca_pml_base_module_t *gf_pt2pt_saved(void) { return &mca_coll_gpufifo_component.pt2pt.saved; }
+
+/* Is there data in device memory? Host-only programs ask with every message: the address tells in most cases. It may lie outside of
+ * the memory (MPI_BOTTOM, lower bounds), a byte of the data cannot. */
+static inline bool gf_pt2pt_is_device(const void *buffer, size_t count, ompi_datatype_t *type)
+{
+    struct gf_layout layout;
+    ptrdiff_t offset;
+
+    if (OPAL_LIKELY(gf_memory_is_known_host(buffer))) {
+        return false;
+    }
+    layout = gf_layout_equal(1, count, type);
+    return gf_layout_any_byte(&layout, &offset) && gf_memory_is_device(gf_layout_address(buffer, offset));
+}
+
+#endif

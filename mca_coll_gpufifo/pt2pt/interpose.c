@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Saving, replacing and restoring the functions of the PML.
+ */
+#include "mca_coll_gpufifo/pt2pt/interpose.h"
+
+#include "opal/runtime/opal_progress.h"
+
+#include "mca_coll_gpufifo/module.h"
+#include "mca_coll_gpufifo/pt2pt/functions.h"
+#include "mca_coll_gpufifo/pt2pt/request.h"
+
+enum { CLOSE_ROUNDS = 1000 };          /* MPI_Finalize must not hang on a request that nobody will complete */
+
+typedef void (*any_function)(void);
+
+/* Where one of our functions belongs. */
+struct slot {
+    size_t offset;
+    any_function ours;
+};
+
+static const struct slot slots[] = {
+#define SLOT(name) {offsetof(mca_pml_base_module_t, pml_##name), (any_function)gf_pt2pt_##name},
+    GF_PT2PT_SLOTS(SLOT)
+#undef SLOT
+};
+enum { SLOT_COUNT = sizeof(slots) / sizeof(slots[0]) };
+
+static any_function *function_at(mca_pml_base_module_t *table, int slot)
+{
+    return (any_function *)((char *)table + slots[slot].offset);
+}
+
+/* MPI functions of such a build call their PML by name and never look at the table. */
+static bool calls_by_name(void)
+{
+#if MCA_ompi_pml_DIRECT_CALL
+    return true;
+#else
+    return false;
+#endif
+}
+
+static bool table_is_complete(void)
+{
+    for (int i = 0; i < SLOT_COUNT; i++) {
+        if (*function_at(&mca_pml, i) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void gf_pt2pt_open(void)
+{
+    struct gf_pt2pt *pt2pt = &mca_coll_gpufifo_component.pt2pt;
+    const struct gf_log *log = &mca_coll_gpufifo_component.log;
+
+    if (calls_by_name()) {
+        gf_log(log, GF_LOG_PATH, "point-to-point messages take no device buffers: this Open MPI was built for one PML only, and calls it "
+               "directly; build it without --enable-mca-direct for pml");
+        return;
+    }
+    if (!table_is_complete()) {
+        gf_log(log, GF_LOG_PATH, "point-to-point messages take no device buffers: the selected PML lacks some of its functions; select "
+               "another one with --mca pml");
+        return;
+    }
+    pt2pt->queue = gf_pt2pt_queue_create();
+    if (!pt2pt->queue) {
+        gf_log(log, GF_LOG_WARN, "point-to-point messages take no device buffers: no host memory for their requests");
+        return;
+    }
+    pt2pt->saved = mca_pml;
+    for (int i = 0; i < SLOT_COUNT; i++) {
+        *function_at(&mca_pml, i) = slots[i].ours;
+    }
+    pt2pt->installed = true;
+}
+
+static bool table_is_ours(void)
+{
+    for (int i = 0; i < SLOT_COUNT; i++) {
+        if (*function_at(&mca_pml, i) != slots[i].ours) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Who put functions in front of ours goes on calling ours, and they pass on. */
+static void restore(struct gf_pt2pt *pt2pt)
+{
+    if (!table_is_ours()) {
+        gf_log(&mca_coll_gpufifo_component.log, GF_LOG_PATH, "the PML's functions stay replaced: somebody replaced ours");
+        return;
+    }
+    for (int i = 0; i < SLOT_COUNT; i++) {
+        *function_at(&mca_pml, i) = *function_at(&pt2pt->saved, i);
+    }
+}
+
+void gf_pt2pt_close(void)
+{
+    struct gf_pt2pt *pt2pt = &mca_coll_gpufifo_component.pt2pt;
+
+    if (!pt2pt->installed) {
+        return;
+    }
+    for (int round = 0; round < CLOSE_ROUNDS && gf_pt2pt_queue_active(pt2pt->queue) > 0; round++) {
+        opal_progress();
+    }
+    restore(pt2pt);
+    pt2pt->installed = false;
+    gf_pt2pt_queue_destroy(pt2pt->queue);
+    pt2pt->queue = NULL;
+}

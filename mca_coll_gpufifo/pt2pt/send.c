@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sends. A buffer in device memory is packed to host memory, which goes as an ordinary message of the same mode.
+ */
+#include "mca_coll_gpufifo/pt2pt/functions.h"
+#include "mca_coll_gpufifo/pt2pt/request.h"
+
+/* MPI's name for a call, for messages. */
+enum form { BLOCKING, NON_BLOCKING, PERSISTENT };
+
+static const char *name_of(mca_pml_base_send_mode_t mode, enum form form)
+{
+    static const char *const names[][3] = {
+        [MCA_PML_BASE_SEND_SYNCHRONOUS] = {"MPI_Ssend", "MPI_Issend", "MPI_Ssend_init"},
+        [MCA_PML_BASE_SEND_BUFFERED] = {"MPI_Bsend", "MPI_Ibsend", "MPI_Bsend_init"},
+        [MCA_PML_BASE_SEND_READY] = {"MPI_Rsend", "MPI_Irsend", "MPI_Rsend_init"},
+        [MCA_PML_BASE_SEND_STANDARD] = {"MPI_Send", "MPI_Isend", "MPI_Send_init"},
+    };
+
+    return (size_t)mode < sizeof(names) / sizeof(names[0]) && names[mode][form] ? names[mode][form] : "a send";
+}
+
+static int send_staged(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, mca_pml_base_send_mode_t mode,
+                       ompi_communicator_t *comm)
+{
+    struct gf_pt2pt_bounce bounce;
+    struct gf_reason why = {""};
+    gf_status status = gf_pt2pt_bounce_open(&bounce, buffer, count, type, &why);
+    int result;
+
+    if (status == GF_OK) {
+        status = gf_pt2pt_bounce_load(&bounce, &why);
+    }
+    if (status == GF_OK) {
+        result = gf_pt2pt_saved()->pml_send(bounce.memory, bounce.bytes, MPI_PACKED, peer, tag, mode, comm);
+    } else {
+        result = gf_error_to_mpi(status, &why, comm, name_of(mode, BLOCKING));
+    }
+    gf_pt2pt_bounce_close(&bounce);
+    return result;
+}
+
+int gf_pt2pt_send(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, mca_pml_base_send_mode_t mode,
+                  ompi_communicator_t *comm)
+{
+    if (OPAL_LIKELY(!gf_pt2pt_is_device(buffer, count, type))) {
+        return gf_pt2pt_saved()->pml_send(buffer, count, type, peer, tag, mode, comm);
+    }
+    return send_staged(buffer, count, type, peer, tag, mode, comm);
+}
+
+int gf_pt2pt_isend(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, mca_pml_base_send_mode_t mode,
+                   ompi_communicator_t *comm, ompi_request_t **request)
+{
+    if (OPAL_LIKELY(!gf_pt2pt_is_device(buffer, count, type))) {
+        return gf_pt2pt_saved()->pml_isend(buffer, count, type, peer, tag, mode, comm, request);
+    }
+    return gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
+        .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .mode = mode,
+        .send = true, .function = name_of(mode, NON_BLOCKING)}, request);
+}
+
+int gf_pt2pt_isend_init(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag,
+                        mca_pml_base_send_mode_t mode, ompi_communicator_t *comm, ompi_request_t **request)
+{
+    if (!gf_pt2pt_is_device(buffer, count, type)) {
+        return gf_pt2pt_saved()->pml_isend_init(buffer, count, type, peer, tag, mode, comm, request);
+    }
+    return gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
+        .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .mode = mode,
+        .send = true, .persistent = true, .function = name_of(mode, PERSISTENT)}, request);
+}
