@@ -107,3 +107,19 @@ tests_mpi_test_agree_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_agree_LDADD = $(mpi_test_libs)
 TESTS += tests/mpi/agree.sh
 dist_check_SCRIPTS += tests/mpi/agree.sh
+
+# Point-to-point.
+check_PROGRAMS += tests/mpi/test_pt2pt
+tests_mpi_test_pt2pt_SOURCES = tests/mpi/test_pt2pt.c tests/mpi/pt2pt_buffers.c tests/mpi/pt2pt_buffers.h
+tests_mpi_test_pt2pt_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_test_pt2pt_LDADD = $(mpi_test_libs)
+check_PROGRAMS += tests/mpi/test_pt2pt_types
+tests_mpi_test_pt2pt_types_SOURCES = tests/mpi/test_pt2pt_types.c tests/mpi/pt2pt_buffers.c tests/mpi/pt2pt_buffers.h
+tests_mpi_test_pt2pt_types_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_test_pt2pt_types_LDADD = $(mpi_test_libs)
+check_PROGRAMS += tests/mpi/test_pt2pt_stress
+tests_mpi_test_pt2pt_stress_SOURCES = tests/mpi/test_pt2pt_stress.c tests/mpi/pt2pt_buffers.c tests/mpi/pt2pt_buffers.h
+tests_mpi_test_pt2pt_stress_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_test_pt2pt_stress_LDADD = $(mpi_test_libs)
+TESTS += tests/mpi/pt2pt.sh
+dist_check_SCRIPTS += tests/mpi/pt2pt.sh

@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Point-to-point with device buffers, over each PML that this Open MPI has and that runs on one machine without a fabric.
+. "${srcdir:-.}/tests/mpi/runs.sh"
+
+traffic() {
+    for ranks in 1 2 3 4; do
+        run $ranks tests/mpi/test_pt2pt
+        run $ranks tests/mpi/test_pt2pt_types
+        run $ranks tests/mpi/test_pt2pt_stress 1 10 "$ranks$1"
+        run $ranks tests/mpi/test_pt2pt_stress 3 10 "$ranks$1"
+    done
+    run 2 tests/mpi/test_pt2pt threads
+    run 2 +weak tests/mpi/test_pt2pt_stress 1 10 "$1"
+}
+
+traffic 1
+if "$(dirname "$MPIRUN")/ompi_info" --parsable | grep -q "^mca:pml:ucx:"; then
+    export UCX_TLS=self,tcp,sysv,posix
+    MPIRUN_OPTIONS="--mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any"
+    traffic 2
+else
+    echo "this Open MPI has no pml ucx: only ob1 was tried"
+fi
+finish

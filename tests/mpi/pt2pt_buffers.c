@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Buffers of the point-to-point tests.
+ */
+#include "tests/mpi/pt2pt_buffers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { UNTOUCHED = 0xEE };             /* what buffer_create puts into a buffer */
+
+unsigned char message_byte(int rank, unsigned seed, size_t i)
+{
+    return (unsigned char)((rank * 31u + seed * 17u + i * 7u + i / 251u) % 200u);
+}
+
+void message_create(const struct ends *ends, struct buffer *buffer, size_t bytes, unsigned seed)
+{
+    unsigned char *data = host_alloc(ends->h, bytes);
+
+    for (size_t i = 0; i < bytes; i++) {
+        data[i] = message_byte(ends->h->rank, seed, i);
+    }
+    buffer_create(ends->h, buffer, ends->from, bytes, 0);
+    buffer_write(buffer, data);
+    free(data);
+}
+
+void landing_create(const struct ends *ends, struct buffer *buffer, size_t bytes)
+{
+    buffer_create(ends->h, buffer, ends->to, bytes, 0);
+}
+
+void landing_check(const struct ends *ends, struct buffer *buffer, size_t bytes, int rank, unsigned seed)
+{
+    unsigned char *data = host_alloc(ends->h, buffer->bytes);
+    size_t i = 0;
+
+    buffer_read(buffer, data);
+    while (i < buffer->bytes && data[i] == (i < bytes ? message_byte(rank, seed, i) : UNTOUCHED)) {
+        i++;
+    }
+    harness_check(ends->h, i == buffer->bytes, "%s: byte %zu of %zu (%zu received) is 0x%02x", ends->name, i, buffer->bytes, bytes,
+                  i < buffer->bytes ? data[i] : 0);
+    free(data);
+    buffer_destroy(buffer, ends->name);
+}
+
+void status_check(const struct ends *ends, const MPI_Status *status, int source, int tag, size_t bytes)
+{
+    int count = -1;
+
+    MPI_Get_count(status, MPI_BYTE, &count);
+    harness_check(ends->h, status->MPI_SOURCE == source && status->MPI_TAG == tag && count == (int)bytes,
+                  "%s: status has source %d, tag %d, %d bytes instead of %d, %d, %zu", ends->name, status->MPI_SOURCE,
+                  status->MPI_TAG, count, source, tag, bytes);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Point-to-point with device buffers: derived datatypes at either end, errors, and what may go away while a message is under way.
+ */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/mpi/pt2pt_buffers.h"
+
+enum { TAG = 11, ELEMENTS = 40, SPAN = 1 << 16, TYPES = 8 };
+
+/* All of them fit ELEMENTS times into SPAN bytes from ORIGIN on, be their extent positive or not. */
+enum { ORIGIN = SPAN / 2 };
+
+static MPI_Datatype resized(MPI_Datatype inner, MPI_Aint extent)
+{
+    MPI_Datatype type;
+
+    MPI_Type_create_resized(inner, 0, extent, &type);
+    MPI_Type_free(&inner);
+    return type;
+}
+
+/* Each has 24 bytes of data an element. */
+static MPI_Datatype make_type(int which)
+{
+    static const int lengths[] = {3, 1, 20}, offsets[] = {48, 2, 21}, units[] = {2, 1};
+    static const MPI_Aint places[] = {64, 0};
+    static const MPI_Datatype members[] = {MPI_DOUBLE, MPI_INT64_T};
+    MPI_Datatype type, row;
+
+    switch (which) {
+    case 0: MPI_Type_contiguous(24, MPI_BYTE, &type); break;
+    case 1: MPI_Type_vector(3, 1, 5, MPI_DOUBLE, &type); break;
+    case 2: MPI_Type_vector(3, 8, 40, MPI_BYTE, &type); type = resized(type, 200); break;
+    case 3: MPI_Type_indexed(3, (const int[]){1, 1, 1}, (const int[]){9, 3, 0}, MPI_DOUBLE, &type); break;
+    case 4: MPI_Type_create_struct(2, units, places, members, &type); type = resized(type, 96); break;
+    case 5: MPI_Type_indexed(3, lengths, offsets, MPI_BYTE, &type); break;
+    case 6: MPI_Type_vector(3, 1, -2, MPI_DOUBLE, &type); break;
+    default:
+        MPI_Type_vector(2, 1, 3, MPI_FLOAT, &row);
+        MPI_Type_create_hvector(3, 1, -64, row, &type);
+        MPI_Type_free(&row);
+        type = resized(type, -256);
+        break;
+    }
+    MPI_Type_commit(&type);
+    return type;
+}
+
+/* What MPI itself makes of the type on host memory is the truth. */
+static void expect(const struct ends *e, MPI_Datatype type, int received, unsigned seed, unsigned char *span)
+{
+    int bytes = received, position = 0, size, whole;
+    unsigned char *packed = host_alloc(e->h, (size_t)bytes);
+
+    MPI_Type_size(type, &size);
+    whole = received / size;
+    for (int i = 0; i < bytes; i++) {
+        packed[i] = message_byte(e->previous, seed, (size_t)i);
+    }
+    memset(span, 0xEE, SPAN);
+    MPI_Unpack(packed, bytes, &position, span + ORIGIN, whole, type, MPI_COMM_WORLD);
+    free(packed);
+}
+
+/* The sender's buffer, so that packing it gives the message. */
+static void lay_out(const struct ends *e, struct buffer *buffer, MPI_Datatype type, int elements, unsigned seed)
+{
+    struct ends mine = *e;
+    unsigned char *span = host_alloc(e->h, SPAN);
+    int size;
+
+    MPI_Type_size(type, &size);
+    mine.previous = e->h->rank;
+    expect(&mine, type, elements * size, seed, span);
+    buffer_create(e->h, buffer, e->from, SPAN, 0);
+    buffer_write(buffer, span);
+    free(span);
+}
+
+static void compare(const struct ends *e, struct buffer *buffer, MPI_Datatype type, int received, unsigned seed)
+{
+    unsigned char *is = host_alloc(e->h, SPAN), *should = host_alloc(e->h, SPAN);
+
+    expect(e, type, received, seed, should);
+    buffer_read(buffer, is);
+    harness_check(e->h, memcmp(is, should, SPAN) == 0, "%s: seed %u, %d bytes: not laid out as on the host", e->name, seed, received);
+    buffer_destroy(buffer, e->name);
+    free(is);
+    free(should);
+}
+
+static void exchange(const struct ends *e, int from_type, int to_type, int sent, int room, unsigned seed)
+{
+    MPI_Datatype types[2] = {make_type(from_type), make_type(to_type)};
+    struct buffer from, to;
+    MPI_Request requests[2];
+    MPI_Status status;
+    int elements = -1;
+
+    lay_out(e, &from, types[0], sent, seed);
+    buffer_create(e->h, &to, e->to, SPAN, 0);
+    MPI_Irecv(to.data + ORIGIN, room, types[1], e->previous, TAG, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(from.data + ORIGIN, sent, types[0], e->next, TAG, MPI_COMM_WORLD, &requests[1]);
+    MPI_Type_free(&types[0]);
+    MPI_Wait(&requests[0], &status);
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+    MPI_Get_count(&status, types[1], &elements);
+    harness_check(e->h, elements == sent, "%s: types %d and %d: %d elements", e->name, from_type, to_type, elements);
+    compare(e, &to, types[1], sent * 24, seed);
+    buffer_destroy(&from, e->name);
+    MPI_Type_free(&types[1]);
+}
+
+static void all_types(const struct ends *e)
+{
+    for (int from = 0; from < TYPES; from++) {
+        for (int to = 0; to < TYPES; to++) {
+            exchange(e, from, to, ELEMENTS, ELEMENTS, (unsigned)(from * TYPES + to));
+        }
+        exchange(e, from, from, 1, 1, 1);
+    }
+}
+
+/* Room for more than what comes: only what came is written. */
+static void short_messages(const struct ends *e)
+{
+    for (int to = 0; to < TYPES; to++) {
+        exchange(e, (to + 3) % TYPES, to, ELEMENTS / 3, ELEMENTS, (unsigned)to);
+        exchange(e, to, to, 1, ELEMENTS, (unsigned)to);
+    }
+}
+
+/* The address is MPI_BOTTOM, the type has the buffer's address. */
+static void absolute(const struct ends *e)
+{
+    MPI_Datatype types[2];
+    struct buffer from, to;
+    MPI_Request request;
+
+    message_create(e, &from, 3000, 9);
+    landing_create(e, &to, 3000);
+    for (int i = 0; i < 2; i++) {
+        MPI_Aint address;
+        MPI_Get_address(i ? to.data : from.data, &address);
+        MPI_Type_create_hindexed(1, (const int[]){3000}, &address, MPI_BYTE, &types[i]);
+        MPI_Type_commit(&types[i]);
+    }
+    MPI_Irecv(MPI_BOTTOM, 1, types[1], e->previous, TAG, MPI_COMM_WORLD, &request);
+    MPI_Type_free(&types[1]);
+    MPI_Send(MPI_BOTTOM, 1, types[0], e->next, TAG, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Type_free(&types[0]);
+    landing_check(e, &to, 3000, e->previous, 9);
+    buffer_destroy(&from, e->name);
+}
+
+static int handled;                    /* calls of note_error; error handlers have no argument of ours */
+static MPI_Comm handled_comm;
+
+static void note_error(MPI_Comm *comm, int *code, ...)
+{
+    int class;
+
+    MPI_Error_class(*code, &class);
+    handled += class == MPI_ERR_TRUNCATE;
+    handled_comm = *comm;
+}
+
+/* The error goes to the handler of the communicator, and the call returns it. Nothing is written behind the buffer. Between two
+ * ranks: 4.1's ob1 truncates a message to the own rank without an error, on host memory too. */
+static void truncation(const struct ends *e)
+{
+    MPI_Comm comm;
+    MPI_Errhandler handler;
+
+    if (e->h->ranks == 1) {
+        return;
+    }
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_create_errhandler(note_error, &handler);
+    for (int how = 0; how < 4; how++) {
+        struct buffer from, to;
+        MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+        MPI_Status status;
+        int class, code;
+
+        MPI_Comm_set_errhandler(comm, how % 2 ? handler : MPI_ERRORS_RETURN);
+        handled = 0;
+        message_create(e, &from, 100, 3);
+        landing_create(e, &to, 60);
+        if (how < 2) {
+            MPI_Irecv(to.data, 60, MPI_BYTE, e->previous, TAG, comm, &requests[0]);
+            MPI_Isend(from.data, 100, MPI_BYTE, e->next, TAG, comm, &requests[1]);
+            code = MPI_Wait(&requests[0], &status);
+        } else {
+            MPI_Isend(from.data, 100, MPI_BYTE, e->next, TAG, comm, &requests[1]);
+            code = MPI_Recv(to.data, 60, MPI_BYTE, e->previous, TAG, comm, &status);
+        }
+        MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+        MPI_Error_class(code, &class);
+        harness_check(e->h, how % 2 ? handled == 1 && handled_comm == comm : class == MPI_ERR_TRUNCATE,
+                      "%s: way %d: class %d, handler called %d times", e->name, how, class, handled);
+        harness_check(e->h, requests[0] == MPI_REQUEST_NULL, "%s: way %d: request left", e->name, how);
+        buffer_destroy(&to, e->name);
+        buffer_destroy(&from, e->name);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_free(&comm);
+}
+
+/* A freed buffer is an error of the call, not a crash. */
+static void freed_buffer(const struct ends *e)
+{
+    struct buffer gone;
+    char *data;
+    int class;
+
+    if (e->from != GPUFIFO_MEMORY_DEVICE) {
+        return;
+    }
+    message_create(e, &gone, 1000, 1);
+    data = gone.data;
+    buffer_destroy(&gone, e->name);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Error_class(MPI_Send(data, 1000, MPI_BYTE, e->next, TAG, MPI_COMM_WORLD), &class);
+    harness_check(e->h, class == MPI_ERR_BUFFER, "%s: class %d", e->name, class);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+/* The communicator is freed before its messages are complete. */
+static void freed_communicator(const struct ends *e)
+{
+    MPI_Comm comm;
+    struct buffer from, to;
+    MPI_Request requests[2];
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    message_create(e, &from, 50000, 4);
+    landing_create(e, &to, 50000);
+    MPI_Irecv(to.data, 50000, MPI_BYTE, e->previous, TAG, comm, &requests[0]);
+    MPI_Isend(from.data, 50000, MPI_BYTE, e->next, TAG, comm, &requests[1]);
+    MPI_Comm_free(&comm);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    landing_check(e, &to, 50000, e->previous, 4);
+    buffer_destroy(&from, e->name);
+}
+
+/* Even ranks with odd ranks, each in a group of its own; the last one is alone where ranks are odd in number. */
+static void intercommunicator(const struct ends *e)
+{
+    MPI_Comm half, inter;
+    struct buffer from, to;
+    int color = e->h->rank % 2, rank, remote;
+    MPI_Status status;
+
+    if (e->h->ranks == 1) {
+        return;
+    }
+    MPI_Comm_split(MPI_COMM_WORLD, color, 0, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - color, TAG, &inter);
+    MPI_Comm_rank(inter, &rank);
+    MPI_Comm_remote_size(inter, &remote);
+    if (rank < remote) {
+        message_create(e, &from, 6000, 6);
+        landing_create(e, &to, 6000);
+        MPI_Sendrecv(from.data, 6000, MPI_BYTE, rank, TAG, to.data, 6000, MPI_BYTE, MPI_ANY_SOURCE, TAG, inter, &status);
+        status_check(e, &status, rank, TAG, 6000);
+        landing_check(e, &to, 6000, e->h->rank ^ 1, 6);
+        buffer_destroy(&from, e->name);
+    }
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&half);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(const struct ends *);
+} tests[] = {
+    {"types", all_types},          {"short messages", short_messages}, {"absolute addresses", absolute},
+    {"truncation", truncation},    {"freed buffer", freed_buffer},     {"freed communicator", freed_communicator},
+    {"intercommunicator", intercommunicator},
+};
+
+int main(int argc, char **argv)
+{
+    static const enum gpufifo_memory kinds[][2] = {
+        {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_DEVICE}, {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_HOST},
+        {GPUFIFO_MEMORY_HOST, GPUFIFO_MEMORY_DEVICE},   {GPUFIFO_MEMORY_HOST, GPUFIFO_MEMORY_HOST},
+    };
+    struct harness h;
+
+    harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        for (size_t t = 0; t < sizeof tests / sizeof tests[0]; t++) {
+            struct ends ends = {.h = &h, .from = kinds[k][0], .to = kinds[k][1], .next = (h.rank + 1) % h.ranks,
+                                .previous = (h.rank + h.ranks - 1) % h.ranks, .name = tests[t].name};
+            tests[t].run(&ends);
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
+    }
+    return harness_finish(&h);
+}
