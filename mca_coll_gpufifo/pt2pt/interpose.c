@@ -8,6 +8,7 @@
 
 #include "mca_coll_gpufifo/module.h"
 #include "mca_coll_gpufifo/pt2pt/functions.h"
+#include "mca_coll_gpufifo/pt2pt/replace.h"
 #include "mca_coll_gpufifo/pt2pt/request.h"
 
 enum { CLOSE_ROUNDS = 1000 };          /* MPI_Finalize must not hang on a request that nobody will complete */
@@ -77,6 +78,7 @@ void gf_pt2pt_open(void)
         *function_at(&mca_pml, i) = slots[i].ours;
     }
     pt2pt->installed = true;
+    gf_pt2pt_replace_open();
 }
 
 static bool table_is_ours(void)

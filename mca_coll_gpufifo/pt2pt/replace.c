@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * MPI_Sendrecv_replace: what is sent is packed first, from wherever it lies; the rest is MPI_Sendrecv.
+ */
+#include "mca_coll_gpufifo/pt2pt/replace.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "ompi/errhandler/errhandler.h"
+#include "opal/datatype/opal_convertor.h"
+#include "opal/mca/patcher/patcher.h"
+
+#include "mca_coll_gpufifo/pt2pt/bounce.h"
+#include "mca_coll_gpufifo/pt2pt/functions.h"
+
+static const char function_name[] = "MPI_Sendrecv_replace";
+
+/* The arguments, but for the communicator. */
+struct exchange {
+    void *buffer;
+    int count;
+    MPI_Datatype type;
+    int dest, sendtag, source, recvtag;
+    MPI_Status *status;
+};
+
+static int sendrecv(const struct exchange *x, const void *data, int count, MPI_Datatype type, MPI_Comm comm)
+{
+    return PMPI_Sendrecv(data, count, type, x->dest, x->sendtag, x->buffer, x->count, x->type, x->source, x->recvtag, comm, x->status);
+}
+
+/* More bytes than an int counts go as elements of as many bytes each. */
+static int sendrecv_packed(const struct exchange *x, const void *packed, size_t bytes, MPI_Comm comm)
+{
+    MPI_Datatype element;
+    int result;
+
+    if (bytes <= INT_MAX) {
+        return sendrecv(x, packed, (int)bytes, MPI_PACKED, comm);
+    }
+    result = PMPI_Type_contiguous((int)(bytes / (size_t)x->count), MPI_PACKED, &element);
+    if (result == MPI_SUCCESS) {
+        PMPI_Type_commit(&element);
+        result = sendrecv(x, packed, x->count, element, comm);
+        PMPI_Type_free(&element);
+    }
+    return result;
+}
+
+static int replace_on_device(const struct exchange *x, MPI_Comm comm)
+{
+    struct gf_pt2pt_bounce bounce;
+    struct gf_reason why = {""};
+    gf_status status = gf_pt2pt_bounce_open(&bounce, x->buffer, (size_t)x->count, x->type, &why);
+    int result;
+
+    if (status == GF_OK) {
+        status = gf_pt2pt_bounce_load(&bounce, &why);
+    }
+    if (status == GF_OK) {
+        result = sendrecv_packed(x, bounce.memory, bounce.bytes, comm);
+    } else {
+        result = gf_error_to_mpi(status, &why, comm, function_name);
+        result = OMPI_ERRHANDLER_INVOKE(comm, result, function_name);
+    }
+    gf_pt2pt_bounce_close(&bounce);
+    return result;
+}
+
+static void pack(const struct exchange *x, void *packed, size_t bytes)
+{
+    struct iovec target = {packed, bytes};
+    opal_convertor_t convertor;
+    uint32_t count = 1;
+
+    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
+    opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &x->type->super, (size_t)x->count, x->buffer, 0, &convertor);
+    opal_convertor_pack(&convertor, &target, &count, &bytes);
+    OBJ_DESTRUCT(&convertor);
+}
+
+static int replace_on_host(const struct exchange *x, size_t bytes, MPI_Comm comm)
+{
+    char few[2048], *packed = bytes <= sizeof few ? few : malloc(bytes);
+    int result;
+
+    if (!packed) {
+        return OMPI_ERRHANDLER_INVOKE(comm, MPI_ERR_NO_MEM, function_name);
+    }
+    pack(x, packed, bytes);
+    result = sendrecv_packed(x, packed, bytes, comm);
+    if (packed != few) {
+        free(packed);
+    }
+    return result;
+}
+
+static bool tag_is_valid(int tag)
+{
+    return tag >= 0 && tag <= mca_pml.pml_max_tag;
+}
+
+/* Two peers, by valid arguments? MPI_PROC_NULL is none. */
+static bool has_peers(const struct exchange *x, MPI_Comm comm)
+{
+    return !ompi_comm_invalid(comm) && !ompi_comm_peer_invalid(comm, x->dest) && tag_is_valid(x->sendtag) &&
+           (x->source == MPI_ANY_SOURCE || !ompi_comm_peer_invalid(comm, x->source)) &&
+           (x->recvtag == MPI_ANY_TAG || tag_is_valid(x->recvtag));
+}
+
+static bool has_data(const struct exchange *x)
+{
+    return x->count > 0 && x->type != NULL && x->type != MPI_DATATYPE_NULL && opal_datatype_is_committed(&x->type->super) &&
+           x->type->super.size > 0;
+}
+
+static int sendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
+                            MPI_Status *status)
+{
+    OPAL_PATCHER_BEGIN;
+    struct exchange x = {buffer, count, type, dest, sendtag, source, recvtag, status};
+    int result;
+
+    /* With nothing to pack it is MPI_Sendrecv, which reports what is wrong, too. */
+    if (!has_peers(&x, comm) || !has_data(&x)) {
+        result = sendrecv(&x, buffer, count, type, comm);
+    } else if (gf_pt2pt_is_device(buffer, (size_t)count, type)) {
+        result = replace_on_device(&x, comm);
+    } else {
+        result = replace_on_host(&x, type->super.size * (size_t)count, comm);
+    }
+    OPAL_PATCHER_END;
+    return result;
+}
+
+/* The patcher is there if Open MPI watches memory, which we asked for when the component was opened. */
+void gf_pt2pt_replace_open(void)
+{
+    if (!opal_patcher->patch_address ||
+        opal_patcher->patch_address((uintptr_t)PMPI_Sendrecv_replace, (uintptr_t)sendrecv_replace) != OPAL_SUCCESS) {
+        gf_log(&mca_coll_gpufifo_component.log, GF_LOG_PATH,
+               "%s takes no device buffers: this Open MPI cannot replace functions; use MPI_Sendrecv with a second buffer", function_name);
+    }
+}
