@@ -62,6 +62,43 @@ static void non_blocking_sends(const struct ends *e)
     }
 }
 
+/* A buffered send ends without a receive, however large; a synchronous one does not, however small. */
+static void modes(const struct ends *e)
+{
+    for (int i = 0; i < 4; i++) {
+        bool buffered = i % 2, persistent = i / 2;
+        size_t bytes = buffered ? 100001 : 8;
+        struct buffer from, to;
+        MPI_Request request;
+        int done = 0;
+
+        message_create(e, &from, bytes, i);
+        landing_create(e, &to, bytes);
+        if (persistent) {
+            (buffered ? MPI_Bsend_init : MPI_Ssend_init)(from.data, (int)bytes, MPI_BYTE, e->next, TAG, MPI_COMM_WORLD, &request);
+            MPI_Start(&request);
+        } else {
+            (buffered ? MPI_Ibsend : MPI_Issend)(from.data, (int)bytes, MPI_BYTE, e->next, TAG, MPI_COMM_WORLD, &request);
+        }
+        if (buffered) {
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        } else {
+            for (int polls = 0; polls < 1000 && !done; polls++) {
+                MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE);
+            }
+            harness_check(e->h, !done, "%s: a synchronous send ended without a receive", e->name);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Recv(to.data, (int)bytes, MPI_BYTE, e->previous, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (persistent) {
+            MPI_Request_free(&request);
+        }
+        landing_check(e, &to, bytes, e->previous, i);
+        buffer_destroy(&from, e->name);
+    }
+}
+
 /* More room than data: what is behind the data stays as it was. */
 static void blocking_receives(const struct ends *e)
 {
@@ -96,6 +133,20 @@ static void sendrecv(const struct ends *e)
         status_check(e, &status, e->previous, TAG, sizes[i]);
         landing_check(e, &to, sizes[i], e->previous, i);
         buffer_destroy(&from, e->name);
+    }
+}
+
+/* What a rank receives takes the place of what it sent. */
+static void sendrecv_replace(const struct ends *e)
+{
+    for (int i = 0; i < SIZES; i++) {
+        struct buffer both;
+        MPI_Status status;
+
+        message_create(e, &both, sizes[i], i);
+        MPI_Sendrecv_replace(both.data, (int)sizes[i], MPI_BYTE, e->next, TAG, MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &status);
+        status_check(e, &status, e->previous, TAG, sizes[i]);
+        landing_check(e, &both, sizes[i], e->previous, i);
     }
 }
 
@@ -342,7 +393,8 @@ static const struct {
     void (*run)(const struct ends *);
 } tests[] = {
     {"blocking sends", blocking_sends},   {"non-blocking sends", non_blocking_sends}, {"blocking receives", blocking_receives},
-    {"sendrecv", sendrecv},               {"persistent", persistent},                 {"probes", probes},
+    {"sendrecv", sendrecv},               {"sendrecv_replace", sendrecv_replace}, {"persistent", persistent},                 {"probes", probes},
+    {"modes", modes},
     {"crowd", crowd},                     {"cancel", cancels},                        {"request_free", freed_requests},
     {"nothing to move", nothing_to_move}, {"self", self},                             {"between collectives", between_collectives},
 };

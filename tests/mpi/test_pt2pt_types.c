@@ -133,6 +133,26 @@ static void short_messages(const struct ends *e)
     }
 }
 
+/* Elements of a type with gaps, exchanged in place; an error of the arguments is MPI's to report. */
+static void in_place(const struct ends *e)
+{
+    int class;
+
+    for (int which = 0; which < TYPES; which++) {
+        MPI_Datatype type = make_type(which);
+        struct buffer both;
+
+        lay_out(e, &both, type, ELEMENTS, (unsigned)which);
+        MPI_Sendrecv_replace(both.data + ORIGIN, ELEMENTS, type, e->next, TAG, e->previous, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        compare(e, &both, type, ELEMENTS * 24, (unsigned)which);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        MPI_Error_class(MPI_Sendrecv_replace(NULL, 1, type, e->h->ranks, TAG, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE), &class);
+        harness_check(e->h, class == MPI_ERR_RANK || class == MPI_ERR_BUFFER, "%s: class %d", e->name, class);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+        MPI_Type_free(&type);
+    }
+}
+
 /* The address is MPI_BOTTOM, the type has the buffer's address. */
 static void absolute(const struct ends *e)
 {
@@ -280,7 +300,8 @@ static const struct {
     const char *name;
     void (*run)(const struct ends *);
 } tests[] = {
-    {"types", all_types},          {"short messages", short_messages}, {"absolute addresses", absolute},
+    {"types", all_types},          {"short messages", short_messages}, {"in place", in_place},
+    {"absolute addresses", absolute},
     {"truncation", truncation},    {"freed buffer", freed_buffer},     {"freed communicator", freed_communicator},
     {"intercommunicator", intercommunicator},
 };
