@@ -114,8 +114,8 @@ static void cut(struct gf_block_list *list, size_t bytes)
 }
 
 /* The transfer has its ends and the number of bytes; one end is packed, *strided is the other. */
-static gf_status plan_packed(struct gf_transfer *transfer, const struct gf_layout *layout, ptrdiff_t low, struct gf_stage_pool *pool,
-                             char **strided, struct gf_reason *why)
+static gf_status plan_packed(struct gf_transfer *transfer, const struct gf_layout *layout, ptrdiff_t low,
+                             struct gf_stage_pool *pool, char **strided, struct gf_reason *why)
 {
     gf_status status = GF_OK;
 

@@ -31,7 +31,8 @@ enum gf_transfer_gaps {
 gf_status gf_transfer_plan(struct gf_transfer *transfer, const struct gf_layout *layout, enum gf_transfer_gaps gaps,
                            struct gf_stage_pool *pool, void *to, const void *from, struct gf_reason *why);
 
-/* Plans to gather the layout's data from `user`, which stands for its origin, to packed memory. On failure the transfer is empty. */
+/* Plans to gather the layout's data from `user`, which stands for its origin, to packed memory. On failure the transfer is
+ * empty. */
 gf_status gf_transfer_pack(struct gf_transfer *transfer, const struct gf_layout *layout, struct gf_stage_pool *pool,
                            void *packed, const void *user, struct gf_reason *why);
 

@@ -49,7 +49,8 @@ gf_status gf_pt2pt_bounce_load(struct gf_pt2pt_bounce *bounce, struct gf_reason 
 
 gf_status gf_pt2pt_bounce_store(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why)
 {
-    gf_status status = gf_transfer_unpack(&bounce->transfer, &bounce->layout, bounce->pool, bounce->user, bounce->memory, bytes, why);
+    gf_status status = gf_transfer_unpack(&bounce->transfer, &bounce->layout, bounce->pool, bounce->user, bounce->memory,
+                                          bytes, why);
 
     gf_pvars_count(&mca_coll_gpufifo_component.pvars, GF_PATH_PT2PT_STAGED, bytes);
     return status == GF_OK ? queue(bounce, why) : status;

@@ -24,15 +24,16 @@ int gf_pt2pt_irecv(void *buffer, size_t count, ompi_datatype_t *type, int peer, 
                    ompi_request_t **request);
 int gf_pt2pt_irecv_init(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,
                         ompi_request_t **request);
-int gf_pt2pt_mrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message, ompi_status_public_t *status);
+int gf_pt2pt_mrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message,
+                   ompi_status_public_t *status);
 int gf_pt2pt_imrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message, ompi_request_t **request);
 int gf_pt2pt_start(size_t count, ompi_request_t **requests);
 
 /* The functions that were there before. */
 static inline const mca_pml_base_module_t *gf_pt2pt_saved(void) { return &mca_coll_gpufifo_component.pt2pt.saved; }
 
-/* Is there data in device memory? Host-only programs ask with every message: the address tells in most cases. It may lie outside of
- * the memory (MPI_BOTTOM, lower bounds), a byte of the data cannot. */
+/* Is there data in device memory? Host-only programs ask with every message: the address tells in most cases. It may lie
+ * outside of the memory (MPI_BOTTOM, lower bounds), a byte of the data cannot. */
 static inline bool gf_pt2pt_is_device(const void *buffer, size_t count, ompi_datatype_t *type)
 {
     struct gf_layout layout;

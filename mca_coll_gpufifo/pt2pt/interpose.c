@@ -59,13 +59,13 @@ void gf_pt2pt_open(void)
     const struct gf_log *log = &mca_coll_gpufifo_component.log;
 
     if (calls_by_name()) {
-        gf_log(log, GF_LOG_PATH, "point-to-point messages take no device buffers: this Open MPI was built for one PML only, and calls it "
-               "directly; build it without --enable-mca-direct for pml");
+        gf_log(log, GF_LOG_PATH, "point-to-point messages take no device buffers: this Open MPI was built for one PML only, and "
+               "calls it directly; build it without --enable-mca-direct for pml");
         return;
     }
     if (!table_is_complete()) {
-        gf_log(log, GF_LOG_PATH, "point-to-point messages take no device buffers: the selected PML lacks some of its functions; select "
-               "another one with --mca pml");
+        gf_log(log, GF_LOG_PATH, "point-to-point messages take no device buffers: the selected PML lacks some of its functions; "
+               "select another one with --mca pml");
         return;
     }
     pt2pt->queue = gf_pt2pt_queue_create();

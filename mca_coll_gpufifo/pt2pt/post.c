@@ -11,10 +11,11 @@ static int post_inner(gf_pt2pt_request_t *request, ompi_request_t **inner)
     struct gf_pt2pt_bounce *bounce = &request->bounce;
 
     if (gf_pt2pt_request_sends(request)) {
-        return gf_pt2pt_saved()->pml_isend(bounce->memory, bounce->bytes, MPI_PACKED, base->req_peer, base->req_tag, request->mode,
-                                           base->req_comm, inner);
+        return gf_pt2pt_saved()->pml_isend(bounce->memory, bounce->bytes, MPI_PACKED, base->req_peer, base->req_tag,
+                                           request->mode, base->req_comm, inner);
     }
-    return gf_pt2pt_saved()->pml_irecv(bounce->memory, bounce->bytes, MPI_PACKED, base->req_peer, base->req_tag, base->req_comm, inner);
+    return gf_pt2pt_saved()->pml_irecv(bounce->memory, bounce->bytes, MPI_PACKED, base->req_peer, base->req_tag, base->req_comm,
+                                       inner);
 }
 
 int gf_pt2pt_request_post(gf_pt2pt_request_t *request)

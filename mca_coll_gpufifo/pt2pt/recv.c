@@ -25,7 +25,8 @@ static int receive_to_host(struct gf_pt2pt_bounce *bounce, const struct source *
 }
 
 /* What of the status the PML sets, and what it leaves as the program had it, stays its choice. */
-static int recv_staged(void *buffer, size_t count, ompi_datatype_t *type, const struct source *source, ompi_status_public_t *users)
+static int recv_staged(void *buffer, size_t count, ompi_datatype_t *type, const struct source *source,
+                       ompi_status_public_t *users)
 {
     ompi_status_public_t status = users != MPI_STATUS_IGNORE ? *users : ompi_status_empty;
     struct gf_pt2pt_bounce bounce;
@@ -58,10 +59,12 @@ int gf_pt2pt_recv(void *buffer, size_t count, ompi_datatype_t *type, int peer, i
     if (OPAL_LIKELY(!gf_pt2pt_is_device(buffer, count, type))) {
         return gf_pt2pt_saved()->pml_recv(buffer, count, type, peer, tag, comm, status);
     }
-    return recv_staged(buffer, count, type, &(struct source){.peer = peer, .tag = tag, .comm = comm, .function = "MPI_Recv"}, status);
+    return recv_staged(buffer, count, type,
+                       &(struct source){.peer = peer, .tag = tag, .comm = comm, .function = "MPI_Recv"}, status);
 }
 
-int gf_pt2pt_mrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message, ompi_status_public_t *status)
+int gf_pt2pt_mrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message,
+                   ompi_status_public_t *status)
 {
     if (!gf_pt2pt_is_device(buffer, count, type)) {
         return gf_pt2pt_saved()->pml_mrecv(buffer, count, type, message, status);
@@ -77,7 +80,8 @@ int gf_pt2pt_irecv(void *buffer, size_t count, ompi_datatype_t *type, int peer, 
         return gf_pt2pt_saved()->pml_irecv(buffer, count, type, peer, tag, comm, request);
     }
     return gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
-        .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .function = "MPI_Irecv"}, request);
+        .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm,
+        .function = "MPI_Irecv"}, request);
 }
 
 int gf_pt2pt_irecv_init(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,

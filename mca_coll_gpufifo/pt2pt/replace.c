@@ -27,7 +27,8 @@ struct exchange {
 
 static int sendrecv(const struct exchange *x, const void *data, int count, MPI_Datatype type, MPI_Comm comm)
 {
-    return PMPI_Sendrecv(data, count, type, x->dest, x->sendtag, x->buffer, x->count, x->type, x->source, x->recvtag, comm, x->status);
+    return PMPI_Sendrecv(data, count, type, x->dest, x->sendtag, x->buffer, x->count, x->type, x->source, x->recvtag, comm,
+                         x->status);
 }
 
 /* More bytes than an int counts go as elements of as many bytes each. */
@@ -75,7 +76,8 @@ static void pack(const struct exchange *x, void *packed, size_t bytes)
     uint32_t count = 1;
 
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
-    opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &x->type->super, (size_t)x->count, x->buffer, 0, &convertor);
+    opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &x->type->super, (size_t)x->count, x->buffer, 0,
+                                             &convertor);
     opal_convertor_pack(&convertor, &target, &count, &bytes);
     OBJ_DESTRUCT(&convertor);
 }
@@ -115,8 +117,8 @@ static bool has_data(const struct exchange *x)
            x->type->super.size > 0;
 }
 
-static int sendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
-                            MPI_Status *status)
+static int sendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
+                            MPI_Comm comm, MPI_Status *status)
 {
     OPAL_PATCHER_BEGIN;
     struct exchange x = {buffer, count, type, dest, sendtag, source, recvtag, status};
@@ -140,6 +142,7 @@ void gf_pt2pt_replace_open(void)
     if (!opal_patcher->patch_address ||
         opal_patcher->patch_address((uintptr_t)PMPI_Sendrecv_replace, (uintptr_t)sendrecv_replace) != OPAL_SUCCESS) {
         gf_log(&mca_coll_gpufifo_component.log, GF_LOG_PATH,
-               "%s takes no device buffers: this Open MPI cannot replace functions; use MPI_Sendrecv with a second buffer", function_name);
+               "%s takes no device buffers: this Open MPI cannot replace functions; use MPI_Sendrecv with a second buffer",
+               function_name);
     }
 }

@@ -40,8 +40,8 @@ void landing_check(const struct ends *ends, struct buffer *buffer, size_t bytes,
     while (i < buffer->bytes && data[i] == (i < bytes ? message_byte(rank, seed, i) : UNTOUCHED)) {
         i++;
     }
-    harness_check(ends->h, i == buffer->bytes, "%s: byte %zu of %zu (%zu received) is 0x%02x", ends->name, i, buffer->bytes, bytes,
-                  i < buffer->bytes ? data[i] : 0);
+    harness_check(ends->h, i == buffer->bytes, "%s: byte %zu of %zu (%zu received) is 0x%02x", ends->name, i, buffer->bytes,
+                  bytes, i < buffer->bytes ? data[i] : 0);
     free(data);
     buffer_destroy(buffer, ends->name);
 }

@@ -2,7 +2,8 @@
  *
  * Random point-to-point traffic between all ranks, of one thread or of several on one communicator:
  *   test_pt2pt_stress THREADS ROUNDS [SEED]
- * All ranks draw the same plan from the seed, which is printed: who sends how much to whom, from and to which memory, by which calls.
+ * All ranks draw the same plan from the seed, which is printed: who sends how much to whom, from and to which memory, by which
+ * calls.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -74,7 +75,8 @@ static void post(struct worker *worker, struct message *message)
     }
     landing_create(&ends, &message->received, message->room);
     if (message->receiving == IRECV) {
-        MPI_Irecv(message->received.data, (int)message->room, MPI_BYTE, message->source, message->tag, MPI_COMM_WORLD, &message->receive);
+        MPI_Irecv(message->received.data, (int)message->room, MPI_BYTE, message->source, message->tag, MPI_COMM_WORLD,
+                  &message->receive);
     } else if (message->receiving == RECV_INIT) {
         MPI_Recv_init(message->received.data, (int)message->room, MPI_BYTE, message->source, message->tag, MPI_COMM_WORLD,
                       &message->receive);

@@ -86,7 +86,8 @@ static void compare(const struct ends *e, struct buffer *buffer, MPI_Datatype ty
 
     expect(e, type, received, seed, should);
     buffer_read(buffer, is);
-    harness_check(e->h, memcmp(is, should, SPAN) == 0, "%s: seed %u, %d bytes: not laid out as on the host", e->name, seed, received);
+    harness_check(e->h, memcmp(is, should, SPAN) == 0, "%s: seed %u, %d bytes: not laid out as on the host", e->name, seed,
+                  received);
     buffer_destroy(buffer, e->name);
     free(is);
     free(should);
@@ -143,7 +144,8 @@ static void in_place(const struct ends *e)
         struct buffer both;
 
         lay_out(e, &both, type, ELEMENTS, (unsigned)which);
-        MPI_Sendrecv_replace(both.data + ORIGIN, ELEMENTS, type, e->next, TAG, e->previous, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv_replace(both.data + ORIGIN, ELEMENTS, type, e->next, TAG, e->previous, TAG, MPI_COMM_WORLD,
+                             MPI_STATUS_IGNORE);
         compare(e, &both, type, ELEMENTS * 24, (unsigned)which);
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         MPI_Error_class(MPI_Sendrecv_replace(NULL, 1, type, e->h->ranks, TAG, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE), &class);
