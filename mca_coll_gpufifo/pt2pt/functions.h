@@ -32,6 +32,14 @@ int gf_pt2pt_start(size_t count, ompi_request_t **requests);
 /* The functions that were there before. */
 static inline const mca_pml_base_module_t *gf_pt2pt_saved(void) { return &mca_coll_gpufifo_component.pt2pt.saved; }
 
+/* Is this message from or to host memory for certain? Collectives of other components, and Open MPI itself, send under reserved tags
+ * and from host memory only; they pay one comparison. Of most other buffers the address tells. Who asks this first and passes on
+ * needs no stack frame. */
+static inline bool gf_pt2pt_is_plain(const void *buffer, int tag)
+{
+    return tag < MPI_ANY_TAG || gf_memory_is_known_host(buffer);
+}
+
 /* Is there data in device memory? Host-only programs ask with every message: the address tells in most cases. It may lie
  * outside of the memory (MPI_BOTTOM, lower bounds), a byte of the data cannot. */
 static inline bool gf_pt2pt_is_device(const void *buffer, size_t count, ompi_datatype_t *type)
@@ -39,7 +47,7 @@ static inline bool gf_pt2pt_is_device(const void *buffer, size_t count, ompi_dat
     struct gf_layout layout;
     ptrdiff_t offset;
 
-    if (OPAL_LIKELY(gf_memory_is_known_host(buffer))) {
+    if (gf_memory_is_known_host(buffer)) {
         return false;
     }
     layout = gf_layout_equal(1, count, type);

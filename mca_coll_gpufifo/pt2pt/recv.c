@@ -53,14 +53,23 @@ static int recv_staged(void *buffer, size_t count, ompi_datatype_t *type, const 
     return result;
 }
 
-int gf_pt2pt_recv(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,
-                  ompi_status_public_t *status)
+static __opal_attribute_noinline__ int recv_anything(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag,
+                                                     ompi_communicator_t *comm, ompi_status_public_t *status)
 {
-    if (OPAL_LIKELY(!gf_pt2pt_is_device(buffer, count, type))) {
+    if (!gf_pt2pt_is_device(buffer, count, type)) {
         return gf_pt2pt_saved()->pml_recv(buffer, count, type, peer, tag, comm, status);
     }
     return recv_staged(buffer, count, type,
                        &(struct source){.peer = peer, .tag = tag, .comm = comm, .function = "MPI_Recv"}, status);
+}
+
+int gf_pt2pt_recv(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,
+                  ompi_status_public_t *status)
+{
+    if (OPAL_LIKELY(gf_pt2pt_is_plain(buffer, tag))) {
+        return gf_pt2pt_saved()->pml_recv(buffer, count, type, peer, tag, comm, status);
+    }
+    return recv_anything(buffer, count, type, peer, tag, comm, status);
 }
 
 int gf_pt2pt_mrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message,
@@ -73,15 +82,24 @@ int gf_pt2pt_mrecv(void *buffer, size_t count, ompi_datatype_t *type, struct omp
                        &(struct source){.comm = (*message)->comm, .message = message, .function = "MPI_Mrecv"}, status);
 }
 
-int gf_pt2pt_irecv(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,
-                   ompi_request_t **request)
+static __opal_attribute_noinline__ int irecv_anything(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag,
+                                                      ompi_communicator_t *comm, ompi_request_t **request)
 {
-    if (OPAL_LIKELY(!gf_pt2pt_is_device(buffer, count, type))) {
+    if (!gf_pt2pt_is_device(buffer, count, type)) {
         return gf_pt2pt_saved()->pml_irecv(buffer, count, type, peer, tag, comm, request);
     }
     return gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
         .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm,
         .function = "MPI_Irecv"}, request);
+}
+
+int gf_pt2pt_irecv(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,
+                   ompi_request_t **request)
+{
+    if (OPAL_LIKELY(gf_pt2pt_is_plain(buffer, tag))) {
+        return gf_pt2pt_saved()->pml_irecv(buffer, count, type, peer, tag, comm, request);
+    }
+    return irecv_anything(buffer, count, type, peer, tag, comm, request);
 }
 
 int gf_pt2pt_irecv_init(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,

@@ -40,24 +40,43 @@ static int send_staged(const void *buffer, size_t count, ompi_datatype_t *type, 
     return result;
 }
 
-int gf_pt2pt_send(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, mca_pml_base_send_mode_t mode,
-                  ompi_communicator_t *comm)
+static __opal_attribute_noinline__ int send_anything(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag,
+                                                     mca_pml_base_send_mode_t mode, ompi_communicator_t *comm)
 {
-    if (OPAL_LIKELY(!gf_pt2pt_is_device(buffer, count, type))) {
+    if (!gf_pt2pt_is_device(buffer, count, type)) {
         return gf_pt2pt_saved()->pml_send(buffer, count, type, peer, tag, mode, comm);
     }
     return send_staged(buffer, count, type, peer, tag, mode, comm);
 }
 
-int gf_pt2pt_isend(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, mca_pml_base_send_mode_t mode,
-                   ompi_communicator_t *comm, ompi_request_t **request)
+int gf_pt2pt_send(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, mca_pml_base_send_mode_t mode,
+                  ompi_communicator_t *comm)
 {
-    if (OPAL_LIKELY(!gf_pt2pt_is_device(buffer, count, type))) {
+    if (OPAL_LIKELY(gf_pt2pt_is_plain(buffer, tag))) {
+        return gf_pt2pt_saved()->pml_send(buffer, count, type, peer, tag, mode, comm);
+    }
+    return send_anything(buffer, count, type, peer, tag, mode, comm);
+}
+
+static __opal_attribute_noinline__ int isend_anything(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag,
+                                                      mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
+                                                      ompi_request_t **request)
+{
+    if (!gf_pt2pt_is_device(buffer, count, type)) {
         return gf_pt2pt_saved()->pml_isend(buffer, count, type, peer, tag, mode, comm, request);
     }
     return gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
         .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .mode = mode,
         .send = true, .function = name_of(mode, NON_BLOCKING)}, request);
+}
+
+int gf_pt2pt_isend(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, mca_pml_base_send_mode_t mode,
+                   ompi_communicator_t *comm, ompi_request_t **request)
+{
+    if (OPAL_LIKELY(gf_pt2pt_is_plain(buffer, tag))) {
+        return gf_pt2pt_saved()->pml_isend(buffer, count, type, peer, tag, mode, comm, request);
+    }
+    return isend_anything(buffer, count, type, peer, tag, mode, comm, request);
 }
 
 int gf_pt2pt_isend_init(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag,
