@@ -11,9 +11,11 @@ libgfcore_la_SOURCES += \
     core/fault.c core/fault.h \
     core/host_executor.h core/host_ordered.h \
     core/layout.h \
+    core/offer_board.h \
     core/one_shot.c core/one_shot.h \
     core/peers.c core/peers.h \
     core/plan.c core/plan.h \
+    core/pull.h core/pull_plan.h \
     core/ring.c core/ring.h \
     core/segment.c core/segment.h \
     core/tuner.c core/tuner.h \

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The receiver's side of a device message: takes an offer (core/offer_board.h), maps the sender's memory, and fetches the data,
+ * by kernel or copy engine, without waiting. Several pulls are under way at a time, on a few streams; those that are started
+ * while all streams are busy go as one launch.
+ *
+ * A pull that has started ends by itself: the device stores the end into the offer, which both sides watch. The only work that
+ * is left to gf_pull_engine_progress is to launch what was started, and to rescue kernels that cannot start because the
+ * program's own fill the GPU: after config.start_us they are cancelled, and the copy engine does their work.
+ *
+ * Threads: an engine and its pulls are used by one thread at a time; the caller holds a lock round its calls where there are
+ * several.
+ */
+#ifndef GF_CORE_PULL_H
+#define GF_CORE_PULL_H
+
+#include "core/offer_board.h"
+#include "core/pull_plan.h"
+#include "device/device.h"
+
+typedef struct gf_pull_engine gf_pull_engine;
+
+struct gf_import;
+struct gf_offer;
+
+/* One pull. The caller's memory, which stays where it is from gf_pull_start until gf_pull_poll has said the end; the contents
+ * are the engine's. */
+struct gf_pull {
+    struct gf_pull *next;          /* in the engine's queue, or in its flight */
+    struct gf_offer *offer;
+    uint64_t word;                 /* of the offer, until its end */
+    struct gf_import *import;      /* null: moved, or of this process */
+    const void *from;              /* user addresses */
+    void *to;
+    size_t bytes;
+    enum gf_pull_path path;
+    gf_status status;
+    bool ended;
+};
+
+/* Pulls by this device: into its memory, or into host memory. The device outlives the engine. */
+gf_status gf_pull_engine_create(gf_device *device, const struct gf_pull_config *config, gf_pull_engine **engine,
+                                struct gf_reason *why);
+
+/* Fetches the first `bytes` bytes of the offer to `to`: memory of the engine's device, or host memory of any kind (pinned is
+ * fetched best; pageable memory may keep the caller for as long as the copy takes). bytes ≤ what was offered; fewer is a
+ * truncated message, which is no error to the sender. The data must not be touched until gf_pull_poll says the end. GF_OK:
+ * started; call gf_pull_engine_progress, at once or when other pulls have been started too. Errors: nothing was started, and
+ * the sender has been told if that can be. GF_ERR_PEER: no such offer any more, or its process is gone. */
+gf_status gf_pull_start(gf_pull_engine *engine, const struct gf_offer_name *name, void *to, size_t bytes, struct gf_pull *pull,
+                        struct gf_reason *why);
+
+/* GF_IN_PROGRESS; GF_OK: the data are there, for all later work of the device and, where `to` is host memory, for the host;
+ * or an error. A load of one word of host memory. After the end the engine knows nothing of the pull any more. */
+gf_status gf_pull_poll(gf_pull_engine *engine, struct gf_pull *pull, struct gf_reason *why);
+
+/* Launches what was started, and rescues what cannot start. Costs a few nanoseconds when idle. */
+void gf_pull_engine_progress(gf_pull_engine *engine);
+
+/* Ends an offer that will not be pulled: its sender gets an error. */
+gf_status gf_pull_refuse(gf_pull_engine *engine, const struct gf_offer_name *name, struct gf_reason *why);
+
+/* Waits for all pulls (their memory must still be there) and unmaps everything. Accepts null. */
+void gf_pull_engine_destroy(gf_pull_engine *engine);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * By which path the data of one device message moves, and why. Pure functions: the sender asks before it offers, the receiver
+ * before it pulls.
+ */
+#ifndef GF_CORE_PULL_PLAN_H
+#define GF_CORE_PULL_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum gf_pull_path {
+    GF_PULL_KERNEL,                /* the receiver's kernel loads from the sender's mapped memory */
+    GF_PULL_COPY_ENGINE,           /* the receiver's copy engine does */
+    GF_PULL_STAGE                  /* neither: the sender stages through host memory and the base PML */
+};
+
+/* Settings of a process, fixed before the first board or engine is made. */
+struct gf_pull_config {
+    size_t copy_engine_bytes;      /* from so many bytes on the copy engine takes over from the kernel */
+    size_t host_kernel_bytes;      /* the same where the destination is host memory */
+    size_t solo_bytes;             /* where kernels of several processes cannot run at once on the GPU that both ends share:
+                                      staged below, by copy engine from here on */
+    size_t move_bytes;             /* an offer of up to so many bytes may be moved; at most GF_OFFER_SLOT_BYTES */
+    uint32_t patience_us;          /* an offer is moved when nobody has taken it for so long */
+    uint32_t start_us;             /* a kernel that has not ended after so long is cancelled where it has not started */
+    uint32_t blocks;               /* most blocks of one launch; 0: all that the device runs at once */
+};
+
+/* What was measured to be best: see pull_plan.c. */
+void gf_pull_config_default(struct gf_pull_config *config);
+
+struct gf_pull_route {
+    size_t bytes;
+    bool same_device;              /* both buffers are on one GPU */
+    bool concurrent;               /* caps.concurrent_processes of that GPU */
+    bool to_device;                /* the destination is device memory */
+};
+
+enum gf_pull_path gf_pull_choose(const struct gf_pull_config *config, const struct gf_pull_route *route);
+
+/* The sentence to that choice, for verbose output; not for every message. */
+void gf_pull_explain(const struct gf_pull_config *config, const struct gf_pull_route *route, struct gf_reason *reason);
+
+#endif
