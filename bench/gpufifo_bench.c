@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * gpufifo-bench: latency and bandwidth of MPI_Allreduce by size on device buffers. --help says how to use it.
+ * gpufifo-bench: MPI_Allreduce and messages by size on device buffers. --help says how to use it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -32,17 +32,17 @@ static size_t measure_all(struct bench *bench, FILE *json)
     for (size_t size = o->min; size <= o->max; size *= o->factor) {
         struct figures figures[METHOD_COUNT];
 
-        if (size < o->type->bytes) {
+        bench_measure(bench, size, figures);
+        if (figures[METHOD_DIRECT].count == 0) {
             continue;
         }
-        bench_measure(bench, size / o->type->bytes * o->type->bytes, figures);
         if (bench->rank == 0) {
-            report_line(stdout, o, figures);
+            report_line(stdout, bench, figures);
         }
         for (int method = 0; method < (o->staged ? METHOD_COUNT : 1); method++, first = false) {
             wrong += figures[method].wrong;
             if (json) {
-                json_row(json, &figures[method], first);
+                json_row(json, bench, &figures[method], first);
             }
         }
     }
@@ -64,12 +64,12 @@ int main(int argc, char **argv)
     if (bench.rank == 0) {
         struct machine machine;
 
-        machine_read(&machine, gpufifo_device_name(bench.device), bench.ranks);
-        report_machine(stdout, &machine, &options);
-        report_heading(stdout, &options);
+        machine_read(&machine, &bench);
+        report_machine(stdout, &machine, &bench);
+        report_heading(stdout, &bench);
         json = options.json ? json_open(options.json) : NULL;
         if (json) {
-            json_begin(json, &machine, &options);
+            json_begin(json, &machine, &bench);
         }
     }
     size_t wrong = measure_all(&bench, json);

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Measuring and checking.
+ * The order of things: check, warm up, measure the methods in turn, check again.
  */
 #include "bench/measure.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/samples.h"
-
-/* Values repeat after PERIOD elements, so one block of whole periods serves for a buffer of any size. */
-enum { PERIOD = 5, BLOCK_ELEMENTS = PERIOD << 18 };
+#include "bench/test.h"
 
 const char *method_name(enum method method)
 {
@@ -26,21 +22,14 @@ static void __attribute__((noreturn)) give_up(const struct bench *bench, const c
     exit(2);
 }
 
-static void must(const struct bench *bench, int result, const char *what)
+void bench_must(const struct bench *bench, int result, const char *what)
 {
     if (result != 0) {
         give_up(bench, what, gpufifo_error());
     }
 }
 
-static void *device_alloc(struct bench *bench, enum gpufifo_memory kind, size_t bytes)
-{
-    void *pointer;
-    must(bench, gpufifo_alloc(bench->device, kind, bytes, &pointer), "memory");
-    return pointer;
-}
-
-static void *host_alloc(const struct bench *bench, size_t bytes)
+void *bench_host_alloc(const struct bench *bench, size_t bytes)
 {
     void *pointer = malloc(bytes);
     if (!pointer) {
@@ -49,21 +38,57 @@ static void *host_alloc(const struct bench *bench, size_t bytes)
     return pointer;
 }
 
+static void *device_alloc(struct bench *bench, enum gpufifo_memory kind, size_t bytes)
+{
+    void *pointer;
+    bench_must(bench, gpufifo_alloc(bench->device, kind, bytes, &pointer), "memory");
+    return pointer;
+}
+
+static const struct bench_test *test_of(enum bench_kind kind)
+{
+    static const struct bench_test *const tests[] = {
+        [BENCH_ALLREDUCE] = &allreduce_test, [BENCH_LATENCY] = &latency_test, [BENCH_BANDWIDTH] = &bandwidth_test,
+        [BENCH_BIBANDWIDTH] = &bibandwidth_test, [BENCH_MULTI] = &multi_test,
+    };
+    return tests[kind];
+}
+
+/* All ranks come to the same conclusion; one says it. */
+static void must_fit(const struct bench *bench)
+{
+    const char *why = bench->test->unfit(bench);
+
+    if (!why) {
+        return;
+    }
+    if (bench->rank == 0) {
+        fprintf(stderr, "gpufifo-bench: %s\n", why);
+    }
+    MPI_Finalize();
+    exit(2);
+}
+
 void bench_create(struct bench *bench, const struct bench_options *options)
 {
-    *bench = (struct bench){ .options = options };
+    enum gpufifo_memory send, recv;
+    size_t bytes;
+
+    *bench = (struct bench){ .options = options, .test = test_of(options->kind) };
     MPI_Comm_rank(MPI_COMM_WORLD, &bench->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &bench->ranks);
-    must(bench, gpufifo_device_open(options->device, -1, &bench->device), "no device");
-    bench->send = device_alloc(bench, options->send, options->max);
-    bench->recv = device_alloc(bench, options->recv, options->max);
+    must_fit(bench);
+    bench_must(bench, gpufifo_device_open(options->device, -1, &bench->device), "no device");
+    bench->test->memory(bench, &send, &recv, &bytes);
+    bench->send = device_alloc(bench, send, bytes);
+    bench->recv = device_alloc(bench, recv, bytes);
     if (options->staged) {
-        bench->host_send = device_alloc(bench, GPUFIFO_MEMORY_PINNED, options->max);
-        bench->host_recv = device_alloc(bench, GPUFIFO_MEMORY_PINNED, options->max);
+        bench->host_send = device_alloc(bench, GPUFIFO_MEMORY_PINNED, bytes);
+        bench->host_recv = device_alloc(bench, GPUFIFO_MEMORY_PINNED, bytes);
     }
     paths_open(&bench->counters);
-    bench->samples = host_alloc(bench, METHOD_COUNT * (size_t)options->iterations * sizeof *bench->samples);
-    bench->means = host_alloc(bench, (size_t)options->iterations * sizeof *bench->means);
+    bench->samples = bench_host_alloc(bench, METHOD_COUNT * (size_t)options->iterations * sizeof *bench->samples);
+    bench->means = bench_host_alloc(bench, (size_t)options->iterations * sizeof *bench->means);
 }
 
 void bench_destroy(struct bench *bench)
@@ -72,117 +97,13 @@ void bench_destroy(struct bench *bench)
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i]) {
-            must(bench, gpufifo_free(bench->device, all[i]), "free");
+            bench_must(bench, gpufifo_free(bench->device, all[i]), "free");
         }
     }
     free(bench->samples);
     free(bench->means);
     paths_close(&bench->counters);
     gpufifo_device_close(bench->device);
-}
-
-/* Element i of a rank's buffer; small whole numbers, so that every order of the reduction gives the same result. */
-static int contribution(const struct bench *bench, int rank, size_t i)
-{
-    if (bench->options->op->op == MPI_PROD) {
-        return i % PERIOD == (size_t)rank % PERIOD ? -1 : 1;
-    }
-    return (int)((i * 7 + (size_t)rank * 3) % PERIOD) - 2;
-}
-
-static int combine(MPI_Op op, int a, int b)
-{
-    return op == MPI_SUM ? a + b : op == MPI_PROD ? a * b : (op == MPI_MAX) == (a > b) ? a : b;
-}
-
-static int own_value(const struct bench *bench, size_t i)
-{
-    return contribution(bench, bench->rank, i);
-}
-
-static int expected_value(const struct bench *bench, size_t i)
-{
-    int result = contribution(bench, 0, i);
-
-    for (int rank = 1; rank < bench->ranks; rank++) {
-        result = combine(bench->options->op->op, result, contribution(bench, rank, i));
-    }
-    return result;
-}
-
-static void element_put(enum element element, void *to, size_t i, int value)
-{
-    switch (element) {
-    case ELEMENT_FLOAT: ((float *)to)[i] = (float)value; break;
-    case ELEMENT_DOUBLE: ((double *)to)[i] = value; break;
-    case ELEMENT_INT8: ((int8_t *)to)[i] = (int8_t)value; break;
-    case ELEMENT_INT32: ((int32_t *)to)[i] = value; break;
-    case ELEMENT_INT64: ((int64_t *)to)[i] = value; break;
-    }
-}
-
-static char *block_create(const struct bench *bench, int (*value)(const struct bench *bench, size_t i))
-{
-    char *block = host_alloc(bench, BLOCK_ELEMENTS * bench->options->type->bytes);
-
-    for (size_t i = 0; i < BLOCK_ELEMENTS; i++) {
-        element_put(bench->options->type->element, block, i, value(bench, i % PERIOD));
-    }
-    return block;
-}
-
-static void fill(const struct bench *bench, size_t bytes)
-{
-    size_t block_bytes = BLOCK_ELEMENTS * bench->options->type->bytes;
-    char *block = block_create(bench, own_value);
-
-    for (size_t start = 0; start < bytes; start += block_bytes) {
-        size_t part = bytes - start < block_bytes ? bytes - start : block_bytes;
-        must(bench, gpufifo_copy(bench->device, (char *)bench->send + start, block, part), "copy");
-    }
-    must(bench, gpufifo_fill(bench->device, bench->recv, 0x55, bytes), "fill");
-    free(block);
-}
-
-static size_t count_wrong(const struct bench *bench, size_t bytes)
-{
-    size_t width = bench->options->type->bytes, block_bytes = BLOCK_ELEMENTS * width, wrong = 0;
-    char *block = block_create(bench, expected_value), *got = host_alloc(bench, block_bytes);
-
-    for (size_t start = 0; start < bytes; start += block_bytes) {
-        size_t part = bytes - start < block_bytes ? bytes - start : block_bytes;
-        must(bench, gpufifo_copy(bench->device, got, (char *)bench->recv + start, part), "copy");
-        if (memcmp(got, block, part) != 0) {
-            for (size_t i = 0; i < part; i += width) {
-                wrong += memcmp(got + i, block + i, width) != 0;
-            }
-        }
-    }
-    free(block);
-    free(got);
-    return wrong;
-}
-
-static void call(const struct bench *bench, enum method method, size_t count)
-{
-    const struct bench_options *o = bench->options;
-    size_t bytes = count * o->type->bytes;
-
-    if (method == METHOD_DIRECT) {
-        MPI_Allreduce(bench->send, bench->recv, (int)count, o->type->type, o->op->op, MPI_COMM_WORLD);
-        return;
-    }
-    must(bench, gpufifo_copy(bench->device, bench->host_send, bench->send, bytes), "copy");
-    MPI_Allreduce(bench->host_send, bench->host_recv, (int)count, o->type->type, o->op->op, MPI_COMM_WORLD);
-    must(bench, gpufifo_copy(bench->device, bench->recv, bench->host_recv, bytes), "copy");
-}
-
-static double time_call(const struct bench *bench, enum method method, size_t count)
-{
-    MPI_Barrier(MPI_COMM_WORLD);
-    double start = MPI_Wtime();
-    call(bench, method, count);
-    return (MPI_Wtime() - start) * 1e6;
 }
 
 static int samples_wanted(const struct bench_options *options, size_t bytes)
@@ -198,41 +119,48 @@ static void summarise(struct bench *bench, const double *samples, int count, str
         return;
     }
     for (int i = 0; i < count; i++) {
-        bench->means[i] /= bench->ranks;
+        bench->means[i] /= bench->test->timers(bench);
     }
     samples_sort(bench->means, (size_t)count);
     figures->median_us = samples_at(bench->means, (size_t)count, 0.5);
     figures->p5_us = samples_at(bench->means, (size_t)count, 0.05);
     figures->p95_us = samples_at(bench->means, (size_t)count, 0.95);
-    figures->algbw = (double)figures->bytes / figures->median_us / 1e3;
-    figures->busbw = figures->algbw * 2 * (bench->ranks - 1) / bench->ranks;
+    bench->test->rates(bench, figures);
 }
 
+/* Names the paths that any rank took since `before`: the two ends of a message may take different ones. */
 static void name_path(const struct bench *bench, const struct paths *before, char *text, size_t bytes)
 {
-    struct paths after, taken;
+    struct paths after;
+    unsigned long taken = 0;
     size_t used = 0;
 
     paths_read(&bench->counters, &after);
-    paths_difference(before, &after, &taken);
+    for (int i = 0; i < after.count; i++) {
+        taken |= (unsigned long)(after.path[i].calls > before->path[i].calls) << i;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &taken, 1, MPI_UNSIGNED_LONG, MPI_BOR, MPI_COMM_WORLD);
     snprintf(text, bytes, "-");
-    for (int i = 0; i < taken.count && used < bytes; i++) {
-        used += (size_t)snprintf(text + used, bytes - used, "%s%s", i ? "+" : "", taken.path[i].name);
+    for (int i = 0; i < after.count && used < bytes; i++) {
+        if (taken >> i & 1) {
+            used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? "+" : "", after.path[i].name);
+        }
     }
 }
 
-/* One call of each method with its result checked; the first one also sets up what later ones use. */
-static void check(struct bench *bench, size_t bytes, int methods, struct figures *figures)
+/* One sample of each method with its result checked; the first one also sets up what later ones use. */
+static void check(struct bench *bench, int methods, struct figures *figures)
 {
     for (int method = 0; method < methods; method++) {
+        size_t bytes = figures[method].bytes, count = figures[method].count;
         struct paths before;
         unsigned long long mine, all = 0;
 
-        fill(bench, bytes);
+        bench->test->fill(bench, bytes, count);
         paths_read(&bench->counters, &before);
-        call(bench, method, figures[method].count);
+        bench->test->sample(bench, method, bytes, count);
         name_path(bench, &before, figures[method].path, sizeof figures[method].path);
-        mine = count_wrong(bench, bytes);
+        mine = bench->test->count_wrong(bench, bytes, count);
         MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
         figures[method].wrong += all;
     }
@@ -241,22 +169,26 @@ static void check(struct bench *bench, size_t bytes, int methods, struct figures
 void bench_measure(struct bench *bench, size_t bytes, struct figures *figures)
 {
     const struct bench_options *o = bench->options;
-    int methods = o->staged ? METHOD_COUNT : 1, count = samples_wanted(o, bytes);
+    int methods = o->staged ? METHOD_COUNT : 1, samples = samples_wanted(o, bytes);
+    size_t count = bench->test->count(bench, &bytes);
 
     for (int method = 0; method < methods; method++) {
-        figures[method] = (struct figures){ .bytes = bytes, .count = bytes / o->type->bytes, .method = method };
+        figures[method] = (struct figures){ .bytes = bytes, .count = count, .method = method };
     }
-    check(bench, bytes, methods, figures);
-    for (int i = -o->warmup; i < count; i++) {
+    if (count == 0) {
+        return;
+    }
+    check(bench, methods, figures);
+    for (int i = -o->warmup; i < samples; i++) {
         for (int method = 0; method < methods; method++) {
-            double sample = time_call(bench, method, figures[method].count);
+            double sample = bench->test->sample(bench, method, bytes, count);
             if (i >= 0) {
                 bench->samples[method * o->iterations + i] = sample;
             }
         }
     }
     for (int method = 0; method < methods; method++) {
-        summarise(bench, bench->samples + (size_t)method * (size_t)o->iterations, count, &figures[method]);
+        summarise(bench, bench->samples + (size_t)method * (size_t)o->iterations, samples, &figures[method]);
     }
-    check(bench, bytes, methods, figures);
+    check(bench, methods, figures);
 }

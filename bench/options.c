@@ -9,24 +9,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NUMBER_MOST = 1000000, WINDOW_MOST = 4096 };
+
 static const char usage[] =
-    "Usage: mpirun -n N gpufifo-bench [options]\n"
-    "       gpufifo-bench --compare \"mpirun options\" --compare \"mpirun options\" [--rounds N] [options]\n"
-    "Measures MPI_Allreduce by size, on device buffers, and checks every result.\n"
+    "Usage: mpirun -n N gpufifo-bench [TEST] [options]\n"
+    "       gpufifo-bench [TEST] --compare \"SIDE\" --compare \"SIDE\" [--rounds N] [options]\n"
+    "Measures MPI by size, on device buffers, and checks every result. TEST is one of\n"
+    "  allreduce                  MPI_Allreduce (the default)\n"
+    "  latency                    half a round trip of a message between two ranks\n"
+    "  bandwidth                  a window of messages in flight from one rank to another\n"
+    "  bibandwidth                the same in both directions at once\n"
+    "  multi                      bandwidth of all pairs of ranks at once: the first half of the ranks sends to the second\n"
+    "Options:\n"
     "  --min BYTES, --max BYTES   smallest and largest message, such as 8 or 64M (default 8, 64M)\n"
     "  --factor N                 from one size to the next (default 2)\n"
     "  --iterations N             samples of a size (default 200; a fifth of it above 1M, a twentieth above 32M)\n"
     "  --warmup N                 calls before them (default 20)\n"
-    "  --type NAME                float, double, int8, int32, int64 (default float)\n"
-    "  --op NAME                  sum, prod, max, min (default sum)\n"
-    "  --memory SEND[,RECV]       host, pinned, managed, device (default device,device)\n"
+    "  --window N                 messages in flight (default 64; fewer where they would take more than 1G)\n"
+    "  --type NAME                of allreduce: float, double, int8, int32, int64 (default float)\n"
+    "  --op NAME                  of allreduce: sum, prod, max, min (default sum)\n"
+    "  --memory KIND[,KIND]       host, pinned, managed, device: of allreduce's send and receive buffer, else of the first and the\n"
+    "                             second rank of a pair (default device,device)\n"
     "  --device NAME              cuda or emulated (default: as the environment says, else a GPU)\n"
     "  --staged                   measure in turn with it what a program without gpufifo would do: copy to pinned host memory,\n"
-    "                             MPI_Allreduce there, copy back\n"
+    "                             call MPI there, copy back\n"
     "  --json FILE                also write the figures there\n"
-    "  --compare \"OPTIONS\"        start `mpirun OPTIONS gpufifo-bench ...` itself; give it twice or more, to run in turn.\n"
-    "                             What follows a -- in OPTIONS goes to gpufifo-bench on that side only. Words end at blanks.\n"
-    "                             The environment variable MPIRUN names another mpirun.\n"
+    "  --compare \"SIDE\"           start `mpirun OPTIONS gpufifo-bench ...` itself; give it twice or more, to run in turn. SIDE is\n"
+    "                             [NAME=VALUE ...] OPTIONS [-- ARGUMENTS]: the environment of this side, of which MPIRUN names\n"
+    "                             another mpirun; options of mpirun; arguments of gpufifo-bench. Words end at blanks.\n"
     "  --rounds N                 of a comparison: how often each side runs (default 3)\n";
 
 static const struct bench_type types[] = {
@@ -41,6 +51,14 @@ static const struct bench_op ops[] = { { "sum", MPI_SUM }, { "prod", MPI_PROD },
 
 static const char *const memory_names[] = { [GPUFIFO_MEMORY_HOST] = "host", [GPUFIFO_MEMORY_PINNED] = "pinned",
                                             [GPUFIFO_MEMORY_MANAGED] = "managed", [GPUFIFO_MEMORY_DEVICE] = "device" };
+
+static const char *const test_names[] = { [BENCH_ALLREDUCE] = "allreduce", [BENCH_LATENCY] = "latency", [BENCH_BANDWIDTH] = "bandwidth",
+                                          [BENCH_BIBANDWIDTH] = "bibandwidth", [BENCH_MULTI] = "multi" };
+
+const char *test_name(enum bench_kind kind)
+{
+    return test_names[kind];
+}
 
 const char *memory_name(enum gpufifo_memory kind)
 {
@@ -66,13 +84,13 @@ static size_t bytes_read(const char *option, const char *text)
     return (size_t)(value * (double)((size_t)1 << shift));
 }
 
-static int number_read(const char *option, const char *text, int least)
+static int number_read(const char *option, const char *text, int least, int most)
 {
     char *end, wanted[60];
     long value = strtol(text, &end, 10);
 
-    if (*end || end == text || value < least || value > 1000000) {
-        snprintf(wanted, sizeof wanted, "a whole number from %d to 1000000", least);
+    if (*end || end == text || value < least || value > most) {
+        snprintf(wanted, sizeof wanted, "a whole number from %d to %d", least, most);
         bad(option, text, wanted);
     }
     return (int)value;
@@ -94,6 +112,17 @@ static void memory_read(struct bench_options *options, const char *text)
 
     options->send = kind_read(text, comma ? (size_t)(comma - text) : strlen(text), text);
     options->recv = comma ? kind_read(comma + 1, strlen(comma + 1), text) : options->send;
+}
+
+static enum bench_kind test_read(const char *name)
+{
+    for (size_t kind = 0; kind < sizeof test_names / sizeof *test_names; kind++) {
+        if (strcmp(test_names[kind], name) == 0) {
+            return (enum bench_kind)kind;
+        }
+    }
+    fprintf(stderr, "gpufifo-bench: there is no test \"%s\", only allreduce, latency, bandwidth, bibandwidth and multi\n", name);
+    exit(1);
 }
 
 static const struct bench_type *type_read(const char *name)
@@ -129,9 +158,10 @@ static void option_read(struct bench_options *options, int option)
     switch (option) {
     case 'm': options->min = bytes_read("min", optarg); break;
     case 'M': options->max = bytes_read("max", optarg); break;
-    case 'f': options->factor = (size_t)number_read("factor", optarg, 2); break;
-    case 'i': options->iterations = number_read("iterations", optarg, 5); break;
-    case 'w': options->warmup = number_read("warmup", optarg, 0); break;
+    case 'f': options->factor = (size_t)number_read("factor", optarg, 2, NUMBER_MOST); break;
+    case 'i': options->iterations = number_read("iterations", optarg, 5, NUMBER_MOST); break;
+    case 'w': options->warmup = number_read("warmup", optarg, 0, NUMBER_MOST); break;
+    case 'W': options->window = number_read("window", optarg, 1, WINDOW_MOST); break;
     case 't': options->type = type_read(optarg); break;
     case 'o': options->op = op_read(optarg); break;
     case 'k': memory_read(options, optarg); break;
@@ -139,7 +169,7 @@ static void option_read(struct bench_options *options, int option)
     case 's': options->staged = true; break;
     case 'j': options->json = optarg; break;
     case 'c': compare_read(options, optarg); break;
-    case 'r': options->rounds = number_read("rounds", optarg, 1); break;
+    case 'r': options->rounds = number_read("rounds", optarg, 1, NUMBER_MOST); break;
     case 'h': fputs(usage, stdout); exit(0);
     default: fputs(usage, stderr); exit(1);
     }
@@ -153,6 +183,7 @@ void options_read(struct bench_options *options, int argc, char **argv)
         { "factor", required_argument, NULL, 'f' },
         { "iterations", required_argument, NULL, 'i' },
         { "warmup", required_argument, NULL, 'w' },
+        { "window", required_argument, NULL, 'W' },
         { "type", required_argument, NULL, 't' },
         { "op", required_argument, NULL, 'o' },
         { "memory", required_argument, NULL, 'k' },
@@ -167,11 +198,14 @@ void options_read(struct bench_options *options, int argc, char **argv)
     int option;
 
     *options = (struct bench_options){
-        .min = 8, .max = 64u << 20, .factor = 2, .iterations = 200, .warmup = 20, .type = &types[0], .op = &ops[0],
-        .send = GPUFIFO_MEMORY_DEVICE, .recv = GPUFIFO_MEMORY_DEVICE, .rounds = 3,
+        .min = 8, .max = 64u << 20, .factor = 2, .iterations = 200, .warmup = 20, .window = 64, .type = &types[0],
+        .op = &ops[0], .send = GPUFIFO_MEMORY_DEVICE, .recv = GPUFIFO_MEMORY_DEVICE, .rounds = 3,
     };
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
         option_read(options, option);
+    }
+    if (optind < argc) {
+        options->kind = test_read(argv[optind++]);
     }
     if (optind < argc) {
         fprintf(stderr, "gpufifo-bench: unexpected argument \"%s\"; --help says what there is\n", argv[optind]);

@@ -25,19 +25,24 @@ struct bench_op {
     MPI_Op op;
 };
 
+/* What is measured. */
+enum bench_kind { BENCH_ALLREDUCE, BENCH_LATENCY, BENCH_BANDWIDTH, BENCH_BIBANDWIDTH, BENCH_MULTI };
+
 enum { COMPARE_MOST = 4 };
 
 /* Read once at the start, constant afterwards; strings belong to argv. */
 struct bench_options {
+    enum bench_kind kind;
     size_t min, max;                          /* bytes */
     size_t factor;                            /* from one size to the next */
     int iterations;                           /* samples of a size; a fifth above 1 MiB, a twentieth above 32 MiB, at least 5 */
     int warmup;                               /* calls before them */
-    const struct bench_type *type;
+    int window;                               /* messages in flight of the bandwidths */
+    const struct bench_type *type;            /* of MPI_Allreduce, as op */
     const struct bench_op *op;
-    enum gpufifo_memory send, recv;
+    enum gpufifo_memory send, recv;           /* of MPI_Allreduce's buffers; else of the first and of the second rank of a pair */
     const char *device;                       /* null: as the environment says */
-    bool staged;                              /* measure beside it: copy to the host, reduce there, copy back */
+    bool staged;                              /* measure beside it: copies, and MPI on host memory */
     const char *json;                         /* file, or null */
     int compare_count;                        /* sides of a comparison, 0: measure here */
     const char *compare[COMPARE_MOST];
@@ -47,6 +52,8 @@ struct bench_options {
 /* Ends the program on --help (0) and on a wrong option (1, with one sentence). */
 void options_read(struct bench_options *options, int argc, char **argv);
 
+/* As the command line has them. */
+const char *test_name(enum bench_kind kind);
 const char *memory_name(enum gpufifo_memory kind);
 
 #endif

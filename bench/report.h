@@ -16,19 +16,19 @@ struct machine {
 };
 
 /* gpu and driver: "-" where there is none. device: the gpufifo_device's name. */
-void machine_read(struct machine *machine, const char *device, int ranks);
+void machine_read(struct machine *machine, const struct bench *bench);
 
-void report_machine(FILE *out, const struct machine *machine, const struct bench_options *options);
-void report_heading(FILE *out, const struct bench_options *options);
+void report_machine(FILE *out, const struct machine *machine, const struct bench *bench);
+void report_heading(FILE *out, const struct bench *bench);
 /* figures: as bench_measure gives them for one size. */
-void report_line(FILE *out, const struct bench_options *options, const struct figures *figures);
+void report_line(FILE *out, const struct bench *bench, const struct figures *figures);
 
 /* JSON: begin, any number of rows, end. */
-void json_begin(FILE *out, const struct machine *machine, const struct bench_options *options);
-void json_row(FILE *out, const struct figures *figures, bool first);
+void json_begin(FILE *out, const struct machine *machine, const struct bench *bench);
+void json_row(FILE *out, const struct bench *bench, const struct figures *figures, bool first);
 void json_end(FILE *out);
 
-/* Reads back what json_row wrote; false for any other line. */
+/* Reads back what json_row wrote, except the rates; false for any other line. */
 bool json_row_read(const char *line, struct figures *figures);
 
 #endif
