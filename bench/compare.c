@@ -27,29 +27,34 @@ struct row {
 };
 
 struct side {
-    const char *options;
+    const char *text;
     int rows;
     struct row row[ROWS_MOST];
 };
 
-/* A command line; the words belong to others. */
-struct command {
+/* A list of words that belong to others. */
+struct words {
     char *word[WORDS_MOST + 1];
     int count;
 };
 
-static void command_add(struct command *command, char *word)
+/* A side's text, taken apart. */
+struct side_words {
+    struct words environment, mpirun, own;
+};
+
+static void words_add(struct words *words, char *word)
 {
-    if (command->count == WORDS_MOST) {
+    if (words->count == WORDS_MOST) {
         fprintf(stderr, "gpufifo-bench: more than %d words in one command\n", WORDS_MOST);
         exit(2);
     }
-    command->word[command->count++] = word;
-    command->word[command->count] = NULL;
+    words->word[words->count++] = word;
+    words->word[words->count] = NULL;
 }
 
 /* Our own arguments without those of the comparison. */
-static void command_add_own(struct command *command, int argc, char **argv)
+static void words_add_own(struct words *command, int argc, char **argv)
 {
     static const char *const with_value[] = { "--compare", "--rounds", "--json" };
 
@@ -61,29 +66,45 @@ static void command_add_own(struct command *command, int argc, char **argv)
             drop |= strncmp(argv[i], with_value[k], length) == 0 && (argv[i][length] == '\0' || argv[i][length] == '=');
         }
         if (!drop) {
-            command_add(command, argv[i]);
+            words_add(command, argv[i]);
         } else if (!strchr(argv[i], '=')) {
             i++;
         }
     }
 }
 
-/* Splits text (changed) at blanks; words up to "--" go to one command, those behind it to the other. */
-static void words_split(char *text, struct command *before, struct command *behind)
+/* Splits text (changed) at blanks: NAME=VALUE words up to the first other one, words up to "--", words behind it. */
+static void side_split(char *text, struct side_words *side)
 {
-    struct command *to = before;
+    struct words *to = &side->environment;
 
     for (char *rest = NULL, *word = strtok_r(text, " \t\n", &rest); word; word = strtok_r(NULL, " \t\n", &rest)) {
-        if (to == before && strcmp(word, "--") == 0) {
-            to = behind;
+        if (to == &side->environment && (*word == '-' || !strchr(word, '='))) {
+            to = &side->mpirun;
+        }
+        if (to == &side->mpirun && strcmp(word, "--") == 0) {
+            to = &side->own;
         } else {
-            command_add(to, word);
+            words_add(to, word);
         }
     }
 }
 
-/* Runs the command with its output in the file `log`. True if it ended with 0. */
-static bool command_run(const struct command *command, const char *log)
+/* The side's own MPIRUN, else that of the environment. */
+static char *mpirun_of(const struct side_words *side)
+{
+    char *mpirun = getenv("MPIRUN");
+
+    for (int i = 0; i < side->environment.count; i++) {
+        if (strncmp(side->environment.word[i], "MPIRUN=", 7) == 0) {
+            mpirun = side->environment.word[i] + 7;
+        }
+    }
+    return mpirun && *mpirun ? mpirun : "mpirun";
+}
+
+/* Runs the command in this environment with its output in the file `log`. True if it ended with 0. */
+static bool command_run(const struct words *command, const struct words *environment, const char *log)
 {
     int status = -1;
     pid_t child = fork();
@@ -93,6 +114,9 @@ static bool command_run(const struct command *command, const char *log)
 
         if (out < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0) {
             _exit(126);
+        }
+        for (int i = 0; i < environment->count; i++) {
+            putenv(environment->word[i]);
         }
         execvp(command->word[0], command->word);
         fprintf(stderr, "cannot run %s: %s\n", command->word[0], strerror(errno));
@@ -141,7 +165,7 @@ static int side_read(struct side *side, const char *path, int round)
     return rows;
 }
 
-static void show_failure(const struct command *command, const char *log)
+static void show_failure(const struct words *command, const char *log)
 {
     FILE *file = fopen(log, "r");
     char line[1024];
@@ -161,23 +185,27 @@ static void show_failure(const struct command *command, const char *log)
 
 static bool side_run(struct side *side, int round, const char *folder, int argc, char **argv)
 {
-    struct command command = { .count = 0 }, own = { .count = 0 };
-    char *text = strdup(side->options), *mpirun = getenv("MPIRUN"), self[4096], json[512], log[512];
+    struct words command = { .count = 0 };
+    struct side_words words = { .own.count = 0 };
+    char *text = strdup(side->text), self[4096], json[512], log[512];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
 
     snprintf(json, sizeof json, "%s/json", folder);
     snprintf(log, sizeof log, "%s/log", folder);
     self[length > 0 ? length : 0] = '\0';
-    command_add(&command, mpirun && *mpirun ? mpirun : "mpirun");
-    words_split(text, &command, &own);
-    command_add(&command, self);
-    command_add_own(&command, argc, argv);
-    for (int i = 0; i < own.count; i++) {
-        command_add(&command, own.word[i]);
+    side_split(text, &words);
+    words_add(&command, mpirun_of(&words));
+    for (int i = 0; i < words.mpirun.count; i++) {
+        words_add(&command, words.mpirun.word[i]);
     }
-    command_add(&command, "--json");
-    command_add(&command, json);
-    bool ran = command_run(&command, log) && side_read(side, json, round) > 0;
+    words_add(&command, self);
+    words_add_own(&command, argc, argv);
+    for (int i = 0; i < words.own.count; i++) {
+        words_add(&command, words.own.word[i]);
+    }
+    words_add(&command, "--json");
+    words_add(&command, json);
+    bool ran = command_run(&command, &words.environment, log) && side_read(side, json, round) > 0;
     if (!ran) {
         show_failure(&command, log);
     }
@@ -201,7 +229,7 @@ static void report_cell(FILE *out, const struct row *row, const struct row *firs
 static void report_sides(FILE *out, const struct side *sides, int count, int rounds)
 {
     for (int i = 0; i < count; i++) {
-        fprintf(out, "# side %c: mpirun %s\n", 'A' + i, sides[i].options);
+        fprintf(out, "# side %c: %s\n", 'A' + i, sides[i].text);
     }
     fprintf(out, "# time: median of the medians of %d rounds in turn, (lowest..highest); ratio: to the time of side A\n", rounds);
     fprintf(out, "%11s  %-7s", "size(B)", "method");
@@ -260,7 +288,7 @@ static bool sides_run(struct side *sides, const struct bench_options *options, i
 
     for (int round = 0; round < rounds && ran; round++) {
         for (int i = 0; i < options->compare_count && ran; i++) {
-            sides[i].options = options->compare[i];
+            sides[i].text = options->compare[i];
             ran = side_run(&sides[i], round, folder, argc, argv);
         }
     }

@@ -25,6 +25,24 @@ run_prints "staged(us)  ratio" 3 gpufifo-bench --max 32K $few --staged --type in
 valid_json
 run_prints "memory host to device" 2 gpufifo-bench --max 1K $few --memory host,device --type double --op prod
 run_prints "memory managed to pinned" 2 gpufifo-bench --max 1K $few --memory managed,pinned --type int8 --op min
+
+# Messages: each test, each end in device or host memory.
+run_prints "latency, half a round trip.*device to device" 2 gpufifo-bench latency --max 32K $few --staged --json "$json"
+valid_json
+run_prints "bandwidth, windows of 5 messages" 2 gpufifo-bench bandwidth --max 32K $few --window 5 --staged --json "$json"
+valid_json
+run_prints "  32768  *5 .* 0  pt2pt_" 2 gpufifo-bench bibandwidth --max 32K $few --window 5 --staged --json "$json"
+valid_json
+run_prints "  32768  *5 .* 0  pt2pt_" 4 gpufifo-bench multi --max 32K $few --window 5 --json "$json"
+valid_json
+run_prints "memory device to host" 2 gpufifo-bench latency --max 1K $few --memory device,host
+run_prints "memory host to device" 2 gpufifo-bench bibandwidth --max 1K $few --memory host,device --window 3
+run_prints "  128  *3 .* 0  - " 2 gpufifo-bench bandwidth --max 1K $few --memory host --window 3
+run_prints "memory managed to pinned" 2 gpufifo-bench latency --max 1K $few --memory managed,pinned
+run_fails 'no test "laziness"' 1 gpufifo-bench laziness
+run_fails 'one of two ranks' 3 gpufifo-bench latency
+run_fails 'an even number' 3 gpufifo-bench multi
+run_fails 'window takes a whole number' 1 gpufifo-bench bandwidth --window none
 run_fails 'type takes float' 1 gpufifo-bench --type real
 run_fails 'a number of bytes' 1 gpufifo-bench --min lots
 run_fails 'larger than --max' 1 gpufifo-bench --min 8K --max 4K
@@ -42,6 +60,11 @@ chmod +x "$runner"
     --compare "2 --mca coll ^gpufifo -- --memory host" --rounds 2 --max 32K $few --json "$json" > "$output" 2>&1
 result=$?
 judge zero "ring .* -  .* 0$"
+valid_json
+"$GF_BUILDDIR/gpufifo-env" env MPIRUN=nothing "$GF_BUILDDIR/gpufifo-bench" latency --compare "MPIRUN=$runner OMPI_MCA_coll=^gpufifo 2 -- --memory host" \
+    --compare "MPIRUN=$runner 2" --rounds 2 --max 8 $few --json "$json" > "$output" 2>&1
+result=$?
+judge zero "  8  direct .* -  .* pt2pt_.* 0$"
 valid_json
 "$GF_BUILDDIR/gpufifo-env" env MPIRUN="$runner" "$GF_BUILDDIR/gpufifo-bench" --compare "2 --nonsense" --compare "2" --max 8 > "$output" 2>&1
 result=$?
