@@ -169,10 +169,13 @@ bench() {
 }
 
 section_overhead() {
-    MPIRUN_OPTIONS="--bind-to core" "$source/bench/host_overhead.sh" "$build" --device cuda --rounds ${GF_ROUNDS:-15} > "$out/overhead.txt" 2>&1
-    status=$?
+    result=0
+    for what in allreduce "messages --pml ob1" "messages --pml ucx"; do
+        # shellcheck disable=SC2086
+        MPIRUN_OPTIONS="--bind-to core" "$source/bench/host_overhead.sh" "$build" $what --device cuda --rounds "${GF_ROUNDS:-15}" || result=1
+    done > "$out/overhead.txt" 2>&1
     cat "$out/overhead.txt"
-    return $status
+    return $result
 }
 
 # Those that need the MPS daemon start this script again below mps.sh, with a section of a name of its own.

@@ -12,7 +12,7 @@ run_fails "device memory that was freed" 2 tests/mpi/bad_input fatal
 
 # MCA variables: Open MPI names the variable and what it may be; the default stays.
 for name in device transport algorithm protocol; do
-    run_prints "coll_gpufifo_$name" 1 $name=nonsense bench/host_overhead 1 1
+    run_prints "coll_gpufifo_$name" 1 $name=nonsense bench/host_overhead allreduce 1 1
 done
 run_prints "a slot must have a multiple of 128 bytes" 2 ll_slot_bytes=100 tests/mpi/test_allreduce limit=64 sizes
 run_prints "contradict each other" 2 algorithm=ring protocol=ll tests/mpi/test_allreduce path=ring limit=64 sizes
@@ -20,12 +20,12 @@ run_prints "must be between 0 and 64" 2 channels=1000 tests/mpi/test_allreduce l
 run_fails "GPUFIFO_EMULATED" 2 +nonsense tests/mpi/test_allreduce limit=64 sizes
 
 # Devices. These run nothing on a device: with "none", and with "auto" on a machine without a GPU, the component is out of the way.
-run_silent 2 device=none bench/host_overhead 1 1
+run_silent 2 device=none bench/host_overhead allreduce 1 1
 if [ ! -e /dev/nvidiactl ]; then
-    run_prints 'asks for the device "cuda"' 2 device=cuda bench/host_overhead 1 1
-    run_fails 'coll_gpufifo_strict is set' 2 device=cuda strict=1 bench/host_overhead 1 1
-    run_silent 2 device=auto bench/host_overhead 1 1
-    run_prints "not used: " 2 device=auto verbose=1 bench/host_overhead 1 1
+    run_prints 'asks for the device "cuda"' 2 device=cuda bench/host_overhead allreduce 1 1
+    run_fails 'coll_gpufifo_strict is set' 2 device=cuda strict=1 bench/host_overhead allreduce 1 1
+    run_silent 2 device=auto bench/host_overhead allreduce 1 1
+    run_prints "not used: " 2 device=auto verbose=1 bench/host_overhead allreduce 1 1
     run_fails "no GPU can be used" 2 device=auto tests/mpi/test_allreduce limit=64 sizes
 fi
 run_fails "no device is to be used" 2 device=none tests/mpi/test_allreduce limit=64 sizes

@@ -49,6 +49,25 @@ run_fails 'larger than --max' 1 gpufifo-bench --min 8K --max 4K
 run_fails 'needs a second side' 1 gpufifo-bench --compare ""
 run_fails 'no device: ' 2 gpufifo-bench --device nonsense
 
+# What host-only programs pay: the program, and the script around it.
+run_prints "^allreduce 8 [0-9]" 2 bench/host_overhead allreduce 5 50
+run_prints "^window 65536 [0-9]" 2 bench/host_overhead messages 5 50
+run_fails "between two ranks" 3 bench/host_overhead messages
+run_fails "Usage" 1 bench/host_overhead
+mkdir "$output.bin"
+cat > "$output.bin/mpirun" <<END
+#!/bin/sh
+shift 2
+MPIRUN=$MPIRUN exec "$runs_folder/run_mpi.sh" 2 "\$@"
+END
+chmod +x "$output.bin/mpirun"
+shown="host_overhead.sh messages"
+PATH=$output.bin:$PATH "${srcdir:-.}/bench/host_overhead.sh" "$GF_BUILDDIR" messages --rounds 3 --samples 5 --calls 50 > "$output.text" 2>&1
+result=$?
+mv "$output.text" "$output"
+rm -r "$output.bin"
+judge zero "^nonblocking  *1024  *[0-9.]*  *[0-9.]*  *[0-9.]*  *[0-9.]*  *[0-9.]*  *[0-9.]*$"
+
 # A comparison starts mpirun itself, by way of run_mpi.sh, whose first argument is the number of ranks.
 shown="gpufifo-bench --compare"
 cat > "$runner" <<END
