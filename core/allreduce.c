@@ -118,17 +118,18 @@ static gf_status plan_and_connect(gf_comm *comm, size_t count, enum gf_type type
     }
 }
 
-static gf_status run_kernel(gf_comm *comm, const void *send, void *recv, size_t count, enum gf_type type, enum gf_op op,
+static gf_status run_kernel(gf_comm *comm, const struct gf_comm_buffers *buffers, size_t count, enum gf_type type, enum gf_op op,
                             struct gf_reason *why)
 {
-    struct gf_reduction data = {
-        .send = gf_device_kernel_address(comm->device, send), .recv = gf_device_kernel_address(comm->device, recv),
-        .count = count, .type = type, .op = op,
-    };
+    struct gf_reduction data = {.send = buffers->send, .recv = buffers->recv, .count = count, .type = type, .op = op};
 
+    if (!buffers->direct) {
+        data.send = gf_device_kernel_address(comm->device, buffers->send);
+        data.recv = gf_device_kernel_address(comm->device, buffers->recv);
+    }
     if (!data.send || !data.recv) {
         gf_reason_set(why, "kernels cannot reach the %s buffer at %p: pass memory of the device, allocated and not freed",
-                      data.send ? "receive" : "send", data.send ? recv : send);
+                      data.send ? "receive" : "send", data.send ? buffers->recv : buffers->send);
         return GF_ERR_INVALID;
     }
     if (comm->plan.algorithm == GF_PLAN_ONE_SHOT) {
@@ -137,18 +138,20 @@ static gf_status run_kernel(gf_comm *comm, const void *send, void *recv, size_t 
     return gf_ring_allreduce(&comm->ring, &comm->plan, &data, &comm->execution, why);
 }
 
-static gf_status check_buffers(const void *send, const void *recv, size_t count, struct gf_reason *why)
+static gf_status check_buffers(const struct gf_comm_buffers *buffers, size_t count, struct gf_reason *why)
 {
-    if (count > 0 && (!send || !recv)) {
-        gf_reason_set(why, "the %s buffer of %zu elements is null", send ? "receive" : "send", count);
+    if (count > 0 && (!buffers->send || !buffers->recv)) {
+        gf_reason_set(why, "the %s buffer of %zu elements is null", buffers->send ? "receive" : "send", count);
         return GF_ERR_INVALID;
     }
     return GF_OK;
 }
 
-static gf_status run_plan(gf_comm *comm, const void *send, void *recv, size_t count, enum gf_type type, enum gf_op op,
+static gf_status run_plan(gf_comm *comm, const struct gf_comm_buffers *buffers, size_t count, enum gf_type type, enum gf_op op,
                           struct gf_reason *why)
 {
+    const void *send = buffers->send;
+    void *recv = buffers->recv;
     const struct gf_host_wait wait = { .poll = gf_watch_poll, .ctx = &comm->watch };
 
     switch (comm->plan.algorithm) {
@@ -158,7 +161,7 @@ static gf_status run_plan(gf_comm *comm, const void *send, void *recv, size_t co
         return send == recv ? GF_OK : gf_execution_copy(&comm->execution, recv, send, count * gf_type_size(type), why);
     case GF_PLAN_ONE_SHOT:
     case GF_PLAN_RING:
-        return run_kernel(comm, send, recv, count, type, op, why);
+        return run_kernel(comm, buffers, count, type, op, why);
     case GF_PLAN_HOST:
         return comm->host_executor->allreduce(comm->host_state, send, recv, count, type, op, &wait, why);
     case GF_PLAN_STAGE:
@@ -181,7 +184,7 @@ static void break_communicator(gf_comm *comm, gf_status status, const struct gf_
     gf_abort_raise(&comm->abort, same_for_peers ? status : GF_ERR_ABORTED, text);
 }
 
-gf_status gf_comm_allreduce(gf_comm *comm, const void *send, void *recv, size_t count, enum gf_type type, enum gf_op op,
+gf_status gf_comm_allreduce(gf_comm *comm, const struct gf_comm_buffers *buffers, size_t count, enum gf_type type, enum gf_op op,
                             struct gf_reason *why)
 {
     struct gf_reason local = { "" };
@@ -202,10 +205,10 @@ gf_status gf_comm_allreduce(gf_comm *comm, const void *send, void *recv, size_t 
     if (status == GF_OK) {
         gf_log(comm->log, GF_LOG_CALL, "%s: allreduce of %zu %s, %s: %s", comm->name, count, gf_type_name(type),
                gf_op_name(op), comm->plan.reason);
-        status = check_buffers(send, recv, count, &local);
+        status = check_buffers(buffers, count, &local);
     }
     if (status == GF_OK) {
-        status = run_plan(comm, send, recv, count, type, op, &local);
+        status = run_plan(comm, buffers, count, type, op, &local);
     }
     if (status != GF_OK) {
         gf_reason_set(why, "%s", local.text);

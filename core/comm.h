@@ -39,12 +39,19 @@ gf_status gf_comm_create(const struct gf_comm_setup *setup, gf_comm **comm, stru
  * next rank of a ring has taken what was sent to it in the last call. Null is allowed. */
 void gf_comm_destroy(gf_comm *comm);
 
+/* The buffers of one call, user addresses. */
+struct gf_comm_buffers {
+    const void *send;
+    void *recv;
+    bool direct;                     /* kernels reach both at these addresses, as gf_pointer.direct has told: saves asking again */
+};
+
 /* One blocking allreduce. Collective; all ranks have entered or will. send may equal recv. Buffers are device memory
  * of the communicator's device (any offset into an allocation). count ≥ 0; send and recv may be null when it is 0.
  * Errors: GF_ERR_INVALID for a type/operation pair that is not allowed; GF_ERR_UNSUPPORTED (before anything moved, on all ranks
  * alike) where the caller must stage; GF_ERR_PEER when a peer died, GF_ERR_TIMEOUT, GF_ERR_ABORTED: the communicator is then
  * dead. */
-gf_status gf_comm_allreduce(gf_comm *comm, const void *send, void *recv, size_t count,
+gf_status gf_comm_allreduce(gf_comm *comm, const struct gf_comm_buffers *buffers, size_t count,
                             enum gf_type type, enum gf_op op, struct gf_reason *why);
 
 /* One turn of a wait of the owner's for the other ranks, between calls: makes the owner's progress and looks whether they live.

@@ -105,7 +105,7 @@ static gf_status ask_stream(struct gf_execution *e, struct gf_reason *why)
 
 /* A look is a load from the cache, a turn of the owner's progress takes a few hundred nanoseconds in which an end goes
  * unnoticed. */
-enum { LOOKS_PER_TURN = 64 };
+enum { LOOKS_PER_TURN = 256 };
 
 static bool has_ended(const struct gf_execution *e)
 {

@@ -66,6 +66,7 @@ gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *pla
     size_t element_bytes = gf_type_size((enum gf_type)data->type);
     uint64_t piece = config->ll_slot_bytes / element_bytes;
     struct gf_reduction rest = *data;
+    bool few = o->pattern.ranks <= GF_FEW_RANKS;
     struct gf_one_shot_work work = { .slot_bytes = 2 * config->ll_slot_bytes };
 
     fill_slots(o, &work);
@@ -84,8 +85,10 @@ gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *pla
         work.data.count = elements;
         work.epoch = GF_LL_EPOCH_LAST - o->epochs_left + 1;
         work.pieces = pieces;
-        gf_status status = gf_execution_run(e, GF_KERNEL_ALLREDUCE_ONE_SHOT, plan->blocks, plan->threads, &work.task,
-                                            sizeof work, why);
+        gf_status status = few ? gf_execution_run(e, GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW, plan->blocks, plan->threads, &work.task,
+                                                  sizeof(struct gf_one_shot_few_work), why)
+                               : gf_execution_run(e, GF_KERNEL_ALLREDUCE_ONE_SHOT, plan->blocks, plan->threads, &work.task,
+                                                  sizeof work, why);
 
         if (status != GF_OK) {
             return status;

@@ -145,6 +145,7 @@ static gf_status find_or_make(struct gf_cuda_driver *driver, int ordinal, struct
     if (status != GF_OK)
         return status;
     driver->devices[ordinal] = *device;
+    atomic_store(&driver->contexts[ordinal], (*device)->context);
     if (old && old->references == 0)
         device_destroy(old, true);
     return GF_OK;
@@ -185,8 +186,10 @@ static void device_close(gf_device *base)
     pthread_mutex_lock(&driver->lock);
     bool lost = gf_cuda_is_lost(device);
     bool last = --device->references == 0 && (lost || atomic_load(&device->allocations) <= 0);
-    if (last && driver->devices[base->ordinal] == device)
+    if (last && driver->devices[base->ordinal] == device) {
         driver->devices[base->ordinal] = NULL;
+        atomic_store(&driver->contexts[base->ordinal], NULL);
+    }
     if (last)
         device_destroy(device, lost);
     pthread_mutex_unlock(&driver->lock);

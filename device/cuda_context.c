@@ -21,27 +21,35 @@ bool gf_cuda_is_lost(struct gf_cuda_device *device)
     return gf_cuda_is_gone(result) || id != device->context_id;
 }
 
+static void pop(const struct gf_cuda_api *api, const struct gf_cuda_scope *scope)
+{
+    CUcontext ours;
+    if (scope->pushed)
+        api->cuCtxPopCurrent_v2(&ours);
+}
+
 CUresult gf_cuda_enter(struct gf_cuda_device *device, struct gf_cuda_scope *scope)
 {
     const struct gf_cuda_api *api = gf_cuda_api_of(device);
     if (gf_cuda_is_lost(device))
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    CUresult result = api->cuCtxPushCurrent_v2(device->context);
+    CUcontext current = NULL;
+    CUresult result = CUDA_SUCCESS;
+    scope->pushed = api->cuCtxGetCurrent(&current) != CUDA_SUCCESS || current != device->context;
+    if (scope->pushed)
+        result = api->cuCtxPushCurrent_v2(device->context);
     if (result != CUDA_SUCCESS)
         return result;
     scope->capture = CU_STREAM_CAPTURE_MODE_RELAXED;
     result = api->cuThreadExchangeStreamCaptureMode(&scope->capture);
-    if (result != CUDA_SUCCESS) {
-        CUcontext ours;
-        api->cuCtxPopCurrent_v2(&ours);
-    }
+    if (result != CUDA_SUCCESS)
+        pop(api, scope);
     return result;
 }
 
 void gf_cuda_leave(struct gf_cuda_device *device, struct gf_cuda_scope *scope)
 {
     const struct gf_cuda_api *api = gf_cuda_api_of(device);
-    CUcontext ours;
     api->cuThreadExchangeStreamCaptureMode(&scope->capture);
-    api->cuCtxPopCurrent_v2(&ours);
+    pop(api, scope);
 }

@@ -30,6 +30,7 @@ struct gf_cuda_driver {
     uint64_t process;            /* random: tells this process from others, across PID namespaces too */
     pthread_mutex_t lock;        /* guards devices[] and the reference counts in them */
     struct gf_cuda_device *devices[GF_CUDA_DEVICES];
+    _Atomic(CUcontext) contexts[GF_CUDA_DEVICES];    /* of the devices, null where there is none; read without the lock */
 };
 
 /* The embedded kernels in this device's context, loaded with the first launch. Guarded by lock until `tried`. */
@@ -62,6 +63,7 @@ static inline const struct gf_cuda_api *gf_cuda_api_of(const struct gf_cuda_devi
 
 /* The caller's state that a call of ours replaces, to be put back. */
 struct gf_cuda_scope {
+    bool pushed;                 /* our context was not current already */
     CUstreamCaptureMode capture;
 };
 

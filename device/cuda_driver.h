@@ -17,7 +17,7 @@
     F(cuInit) F(cuDriverGetVersion) F(cuGetErrorName) F(cuGetErrorString)                                                   \
     F(cuDeviceGet) F(cuDeviceGetCount) F(cuDeviceGetAttribute) F(cuDeviceGetUuid_v2) F(cuDeviceGetPCIBusId)                 \
     F(cuDevicePrimaryCtxRetain) F(cuDevicePrimaryCtxRelease_v2) F(cuDevicePrimaryCtxGetState)                               \
-    F(cuCtxPushCurrent_v2) F(cuCtxPopCurrent_v2) F(cuCtxGetDevice) F(cuCtxSynchronize) F(cuCtxGetStreamPriorityRange)       \
+    F(cuCtxGetCurrent) F(cuCtxPushCurrent_v2) F(cuCtxPopCurrent_v2) F(cuCtxGetDevice) F(cuCtxSynchronize) F(cuCtxGetStreamPriorityRange)       \
     F(cuThreadExchangeStreamCaptureMode) F(cuPointerGetAttribute) F(cuPointerGetAttributes)                                 \
     F(cuMemGetInfo_v2) F(cuMemAlloc_v2) F(cuMemFree_v2) F(cuMemAllocManaged) F(cuMemHostRegister_v2) F(cuMemHostUnregister) \
     F(cuIpcGetMemHandle) F(cuIpcOpenMemHandle_v2) F(cuIpcCloseMemHandle)                                                    \

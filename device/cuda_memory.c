@@ -10,6 +10,12 @@
 
 static const double GIB = 1024.0 * 1024.0 * 1024.0;
 
+/* Does the context of our open device own it? */
+static bool is_in_context(const struct gf_cuda_driver *driver, int ordinal, CUcontext owner)
+{
+    return owner && ordinal >= 0 && ordinal < GF_CUDA_DEVICES && atomic_load(&driver->contexts[ordinal]) == owner;
+}
+
 /* One call for all questions, which also answers for host memory: of an address that it does not know the driver says no type. (Asked
  * for the type alone it refuses, and takes four times as long to do so.) While the program has not initialised CUDA all memory is the
  * host's, and a freed address is host memory to the driver. */
@@ -21,12 +27,13 @@ gf_status gf_cuda_pointer(gf_driver *base, const void *address, struct gf_pointe
     CUdeviceptr start = 0;
     size_t size = 0;
     unsigned long long id = 0;
+    CUcontext owner = NULL;
     CUpointer_attribute attributes[] = {
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
         CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
-        CU_POINTER_ATTRIBUTE_BUFFER_ID,
+        CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_CONTEXT,
     };
-    void *values[] = { &type, &managed, &ordinal, &ipc, &start, &size, &id };
+    void *values[] = { &type, &managed, &ordinal, &ipc, &start, &size, &id, &owner };
 
     *info = (struct gf_pointer){ .kind = GF_MEMORY_HOST, .ordinal = -1 };
     CUresult result = api->cuPointerGetAttributes(sizeof attributes / sizeof attributes[0], attributes, values, (CUdeviceptr)address);
@@ -42,6 +49,7 @@ gf_status gf_cuda_pointer(gf_driver *base, const void *address, struct gf_pointe
     info->size = size;
     info->buffer_id = id;
     info->ipc = info->kind == GF_MEMORY_DEVICE && ipc;
+    info->direct = info->kind == GF_MEMORY_DEVICE && is_in_context((struct gf_cuda_driver *)base, ordinal, owner);
     return GF_OK;
 }
 

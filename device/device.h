@@ -38,6 +38,7 @@ struct gf_pointer {
     size_t size;          /* bytes of the allocation */
     uint64_t buffer_id;   /* never reused within a process: tells a new allocation at an old address */
     bool ipc;             /* gf_device_ipc_export may work: plain allocations yes; pool, VMM and managed memory no */
+    bool direct;          /* kernels reach it at this very address: no need to ask gf_device_kernel_address. False says nothing. */
 };
 
 struct gf_device_caps {

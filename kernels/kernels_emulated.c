@@ -29,6 +29,7 @@ static void copy_list(const struct gf_team *team, const void *work)
 
 const gf_emulated_kernel gf_emulated_kernels[GF_KERNEL_COUNT] = {
     [GF_KERNEL_ALLREDUCE_ONE_SHOT] = allreduce_one_shot,
+    [GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW] = allreduce_one_shot,
     [GF_KERNEL_ALLREDUCE_RING] = allreduce_ring,
     [GF_KERNEL_REDUCE_LOCAL] = reduce_local,
     [GF_KERNEL_COPY_LIST] = copy_list,

@@ -6,6 +6,7 @@
 #ifndef GF_KERNELS_WORK_H
 #define GF_KERNELS_WORK_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -25,6 +26,7 @@ enum {
 
 enum gf_kernel {
     GF_KERNEL_ALLREDUCE_ONE_SHOT,   /* struct gf_one_shot_work */
+    GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW, /* struct gf_one_shot_few_work */
     GF_KERNEL_ALLREDUCE_RING,       /* struct gf_ring_work */
     GF_KERNEL_REDUCE_LOCAL,         /* struct gf_local_work */
     GF_KERNEL_COPY_LIST,            /* struct gf_copy_work */
@@ -95,6 +97,14 @@ struct gf_one_shot_work {
     uint32_t pieces;
     struct gf_peer_slots peers[GF_MAX_RANKS];    /* last, since a kernel's parameters are fetched line by line as it reads them */
 };
+
+/* The beginning of a gf_one_shot_work, for communicators of at most GF_FEW_RANKS ranks: a launch copies all parameters whether a
+ * kernel reads them or not, and the whole table costs 0.3 µs. */
+enum { GF_FEW_RANKS = 8 };
+struct gf_one_shot_few_work {
+    uint64_t words[(offsetof(struct gf_one_shot_work, peers) + GF_FEW_RANKS * sizeof(struct gf_peer_slots)) / sizeof(uint64_t)];
+};
+GF_STATIC_ASSERT(sizeof(struct gf_one_shot_few_work) == 104 + 16 * GF_FEW_RANKS, "the header is whole words");
 
 /* The host sweeps (zeroes) all slots, with all ranks agreed, before an epoch would pass this one, and starts again at 1.
  * A build with GF_LL_FLAG_BITS=8 wraps early, to test the sweep. */

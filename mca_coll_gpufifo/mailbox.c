@@ -45,7 +45,7 @@ struct gf_mailbox {
     int near_count;
     _Atomic unsigned probes;             /* by the callback */
     atomic_flag busy;                    /* a thread is in exchange() */
-    _Atomic int outgoing;                /* parcels in outbox and sent: nothing to do at 0 */
+    _Atomic int outgoing;                /* parcels in outbox and sent */
     opal_mutex_t lock;                   /* protects the lists */
     opal_list_t outbox;                  /* to be sent by the next exchange() */
     opal_list_t waiting;                 /* for a communicator */
@@ -86,7 +86,7 @@ static parcel_t *parcel_new(const struct message *message, int destination)
     return parcel;
 }
 
-/* The next progress sends it: no PML call happens under a lock. */
+/* The next exchange() sends it: no PML call happens under a lock. */
 static void post(struct gf_mailbox *mailbox, const struct message *message, int destination)
 {
     parcel_t *parcel = parcel_new(message, destination);
@@ -369,25 +369,27 @@ void gf_mailbox_progress(void)
     }
 }
 
-/* Called with MPI's progress. A probe costs as much as a few progress calls, so most calls end at once, and a probe asks for
- * one process only, the next one each time: who waits for an answer has time. The count begins anew with each host call, so a program
- * that makes one short call after the other never probes; but a rank that others wait for will be held in the very call that they wait
- * in, and then it does. Threads may disturb the counts, which does no harm. */
+/* Asks one process, the next one each time: who waits for an answer has time. */
+static int probe_next(struct gf_mailbox *mailbox)
+{
+    unsigned probe = atomic_fetch_add_explicit(&mailbox->probes, 1, memory_order_relaxed);
+
+    return exchange(mailbox, (int)(probe % (unsigned)mailbox->near_count), 1);
+}
+
+/* Called with MPI's progress, by host-only programs too: a nanosecond counts here. A probe costs as much as a few progress calls, so
+ * most calls end at once. The count begins anew with each host call, so a program that makes one short call after the other never probes;
+ * but a rank that others wait for will be held in the very call that they wait in, and then it does. Threads may disturb the count, which
+ * does no harm. */
 static int progress_callback(void)
 {
-    struct gf_mailbox *mailbox = mca_coll_gpufifo_component.mailbox;
-    unsigned calls;
+    unsigned calls = __atomic_load_n(&mca_coll_gpufifo_component.progress_calls, __ATOMIC_RELAXED) + 1;
 
-    if (mailbox == NULL || mailbox->near_count == 0) {
-        return 0;
-    }
-    calls = __atomic_load_n(&mca_coll_gpufifo_component.progress_calls, __ATOMIC_RELAXED) + 1;
     __atomic_store_n(&mca_coll_gpufifo_component.progress_calls, calls, __ATOMIC_RELAXED);
-    if (calls % PROBE_EVERY != 0 && atomic_load_explicit(&mailbox->outgoing, memory_order_relaxed) == 0) {
+    if (OPAL_LIKELY(calls % PROBE_EVERY != 0)) {
         return 0;
     }
-    unsigned probe = atomic_fetch_add_explicit(&mailbox->probes, 1, memory_order_relaxed);
-    return exchange(mailbox, (int)(probe % (unsigned)mailbox->near_count), 1);
+    return probe_next(mca_coll_gpufifo_component.mailbox);
 }
 
 static bool list_near_processes(struct gf_mailbox *mailbox)
@@ -419,7 +421,9 @@ void gf_mailbox_open(void)
     OBJ_CONSTRUCT(&mailbox->waiting, opal_list_t);
     OBJ_CONSTRUCT(&mailbox->sent, opal_list_t);
     mca_coll_gpufifo_component.mailbox = mailbox;
-    opal_progress_register_lp(progress_callback);
+    if (mailbox->near_count > 0) {
+        opal_progress_register_lp(progress_callback);
+    }
 }
 
 /* All processes are past MPI_Finalize's fence. What they sent before is taken, for some PMLs complain about messages left
@@ -431,7 +435,9 @@ void gf_mailbox_close(void)
     if (mailbox == NULL) {
         return;
     }
-    opal_progress_unregister(progress_callback);
+    if (mailbox->near_count > 0) {
+        opal_progress_unregister(progress_callback);
+    }
     for (int round = 0; round < CLOSE_ROUNDS && (round < CLOSE_ROUNDS / 10 || mailbox->outgoing > 0); round++) {
         opal_progress();
         gf_mailbox_progress();

@@ -175,6 +175,7 @@ static int stage(const struct call *call, const char *reason)
 /* All ranks have device buffers. */
 static int run_natively(struct call *call)
 {
+    const struct gf_comm_buffers buffers = {.send = call->send, .recv = call->recv, .direct = call->from.direct && call->to.direct};
     mca_coll_gpufifo_module_t *module = call->module;
     struct gf_reason why = {""};
     gf_status status;
@@ -186,7 +187,7 @@ static int run_natively(struct call *call)
             return stage(call, why.text);
         }
     }
-    status = gf_comm_allreduce(module->device_comm, call->send, call->recv, call->count, call->type, call->op, &why);
+    status = gf_comm_allreduce(module->device_comm, &buffers, call->count, call->type, call->op, &why);
     if (status == GF_ERR_UNSUPPORTED) {
         return stage(call, why.text);
     }

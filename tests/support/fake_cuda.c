@@ -256,6 +256,7 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long *id)
     return CUDA_SUCCESS;
 }
 
+CUresult cuCtxGetCurrent(CUcontext *context) { ENTER(enter_initialised); *context = depth ? stack[depth - 1] : NULL; return CUDA_SUCCESS; }
 CUresult cuCtxPushCurrent_v2(CUcontext context) { ENTER(enter_initialised); stack[depth++] = context; return CUDA_SUCCESS; }
 CUresult cuCtxPopCurrent_v2(CUcontext *context) { ENTER(enter_initialised); *context = stack[--depth]; return CUDA_SUCCESS; }
 CUresult cuCtxGetDevice(CUdevice *device) { ENTER(enter_context); *device = 0; return CUDA_SUCCESS; }

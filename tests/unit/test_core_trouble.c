@@ -272,7 +272,7 @@ static int misbehave(struct gftest_rank *rank, struct gftest_comm *c, const stru
         GFTEST_CHECK(rank, strstr(why.text, "the test said so"), "%s", why.text);
         return 0;
     case SENDS_NULL:
-        status = gf_comm_allreduce(c->comm, NULL, NULL, 3000, GF_FLOAT, GF_SUM, &why);
+        status = gf_comm_allreduce(c->comm, &(struct gf_comm_buffers){NULL, NULL, false}, 3000, GF_FLOAT, GF_SUM, &why);
         GFTEST_CHECK(rank, status == GF_ERR_INVALID && strstr(why.text, "null"), "%s: %s", gf_status_string(status), why.text);
         return 0;
     case CANNOT_LAUNCH:
@@ -357,12 +357,12 @@ static int refused_body(struct gftest_rank *rank)
     GFTEST_CHECK(rank, gf_driver_open("emulated", &driver, &why) == GF_OK && gf_device_open(driver, 0, &device, &why) == GF_OK);
     device->caps.host_types = rank->rank != 1;
     GFTEST_CHECK(rank, gftest_comm_open(rank, &config, &c, &why) == GF_OK, "%s", why.text);
-    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, bytes, bytes, 2, GF_FLOAT, GF_BAND, &why) == GF_ERR_INVALID);
-    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, bytes, bytes, SIZE_MAX / 2, GF_FLOAT, GF_SUM, &why) == GF_ERR_INVALID);
-    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, NULL, NULL, 0, GF_FLOAT, GF_SUM, &why) == GF_OK);
+    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){bytes, bytes, false}, 2, GF_FLOAT, GF_BAND, &why) == GF_ERR_INVALID);
+    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){bytes, bytes, false}, SIZE_MAX / 2, GF_FLOAT, GF_SUM, &why) == GF_ERR_INVALID);
+    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){NULL, NULL, false}, 0, GF_FLOAT, GF_SUM, &why) == GF_OK);
     GFTEST_CHECK(rank, !gf_comm_can_allreduce(c.comm, 100, GF_LONG_DOUBLE, GF_SUM));
     GFTEST_CHECK(rank, gf_comm_can_allreduce(c.comm, 100, GF_DOUBLE, GF_SUM));
-    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, bytes, bytes, 100, GF_LONG_DOUBLE, GF_SUM, &why) == GF_ERR_UNSUPPORTED);
+    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){bytes, bytes, false}, 100, GF_LONG_DOUBLE, GF_SUM, &why) == GF_ERR_UNSUPPORTED);
     GFTEST_CHECK(rank, strstr(why.text, "no arithmetic"), "%s", why.text);
     what.type = GF_DOUBLE;
     GFTEST_CHECK(rank, gftest_allreduce(rank, &c, &what) == 0);

@@ -253,6 +253,14 @@ static void test_pointer_kinds(void **state)
     gf_device_close(device);
 }
 
+static bool is_direct(gf_device *device, CUdeviceptr memory)
+{
+    struct gf_pointer info;
+
+    assert_int_equal(gf_driver_pointer(device->driver, (void *)memory, &info), GF_OK);
+    return info.direct;
+}
+
 static void test_kernel_address(void **state)
 {
     (void)state;
@@ -265,6 +273,9 @@ static void test_kernel_address(void **state)
     api->cuCtxPopCurrent_v2(&foreign);
     assert_ptr_equal(gf_device_kernel_address(device, (void *)(ours + 8)), (void *)(ours + 8));
     assert_null(gf_device_kernel_address(device, (void *)theirs));
+    assert_true(is_direct(device, ours));
+    assert_false(is_direct(device, theirs));
+    assert_false(is_direct(device, registered));
     assert_ptr_equal(gf_device_kernel_address(device, (void *)managed), (void *)managed);
     assert_ptr_equal(gf_device_kernel_address(device, (void *)(registered + 8)), (void *)(registered + 8 + FAKE_SHIFT));
     assert_null(gf_device_kernel_address(device, &foreign));

@@ -38,12 +38,20 @@ static void test_launch(void **state)
 {
     (void)state;
     static const char *const names[GF_KERNEL_COUNT] = {
-        "gf_kernel_allreduce_one_shot", "gf_kernel_allreduce_ring", "gf_kernel_reduce_local", "gf_kernel_copy_list",
+        [GF_KERNEL_ALLREDUCE_ONE_SHOT] = "gf_kernel_allreduce_one_shot",
+        [GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW] = "gf_kernel_allreduce_one_shot_few",
+        [GF_KERNEL_ALLREDUCE_RING] = "gf_kernel_allreduce_ring",
+        [GF_KERNEL_REDUCE_LOCAL] = "gf_kernel_reduce_local",
+        [GF_KERNEL_COPY_LIST] = "gf_kernel_copy_list",
     };
     static const size_t bytes[GF_KERNEL_COUNT] = {
-        sizeof(struct gf_one_shot_work), sizeof(struct gf_ring_work), sizeof(struct gf_local_work), sizeof(struct gf_copy_work),
+        [GF_KERNEL_ALLREDUCE_ONE_SHOT] = sizeof(struct gf_one_shot_work),
+        [GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW] = sizeof(struct gf_one_shot_few_work),
+        [GF_KERNEL_ALLREDUCE_RING] = sizeof(struct gf_ring_work),
+        [GF_KERNEL_REDUCE_LOCAL] = sizeof(struct gf_local_work),
+        [GF_KERNEL_COPY_LIST] = sizeof(struct gf_copy_work),
     };
-    char work[1024] = { 0 };
+    char work[4096] = { 0 };
     gf_device *device = open_with_kernels();
     gf_stream *stream = make_stream(device);
     struct gf_reason why;
