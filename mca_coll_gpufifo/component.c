@@ -63,25 +63,6 @@ static void announce_help_folder(void)
     free(path);
 }
 
-static int component_open(void)
-{
-    mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
-    opal_output_stream_t stream;
-
-    OBJ_CONSTRUCT(&component->lock, opal_mutex_t);
-    OBJ_CONSTRUCT(&component->modules, opal_list_t);
-    OBJ_CONSTRUCT(&stream, opal_output_stream_t);
-    stream.lds_prefix = "gpufifo: ";
-    stream.lds_want_stderr = true;
-    component->log_stream = opal_output_open(&stream);
-    stream.lds_prefix = NULL;
-    OBJ_DESTRUCT(&stream);
-    component->log.write = write_log;
-    component->log.ctx = component;
-    announce_help_folder();
-    return OMPI_SUCCESS;
-}
-
 static void memory_released(void *start, size_t bytes, void *ctx, bool from_allocator)
 {
     (void)from_allocator;
@@ -119,6 +100,7 @@ static int component_close(void)
     mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
 
     unwatch_memory(component);
+    gf_pt2pt_withdraw();
     gf_staging_destroy(component->staging);
     component->staging = NULL;
     for (int i = 0; i < GF_MAX_DEVICES; i++) {
@@ -136,7 +118,7 @@ static int component_close(void)
 }
 
 /* The loader refuses most components that were built for another Open MPI; this catches the rest, before anything is touched. */
-static bool is_right_open_mpi(void)
+static bool is_right_open_mpi(bool tell)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     const char *version;
@@ -152,55 +134,103 @@ static bool is_right_open_mpi(void)
         return true;
     }
     snprintf(built, sizeof(built), "%d.%d", OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION);
-    if (gf_speaks_for_node()) {
+    if (tell && gf_speaks_for_node()) {
         gf_show_help("wrong-open-mpi", built, running);
     }
     return false;
 }
 
-/* Was the device asked for by name, its absence is reported; "auto" is satisfied with none. */
-static void find_driver(mca_coll_gpufifo_component_t *component)
+static const char *driver_name(const mca_coll_gpufifo_component_t *component)
 {
-    bool asked = component->device_choice != GF_DEVICE_AUTO;
-    const char *name = component->device_choice == GF_DEVICE_EMULATED ? "emulated" : "cuda";
-    struct gf_reason why = {""};
+    return component->device_choice == GF_DEVICE_EMULATED ? "emulated" : "cuda";
+}
 
+static bool find_driver(mca_coll_gpufifo_component_t *component, struct gf_reason *why)
+{
+    const char *name = driver_name(component);
+
+    if (component->device_choice != GF_DEVICE_NONE && gf_driver_available(name, why) &&
+        gf_driver_open(name, &component->driver, why) == GF_OK) {
+        return true;
+    }
+    component->driver = NULL;
+    return false;
+}
+
+/* Was the device asked for by name, its absence is reported; "auto" is satisfied with none. */
+static void report_no_driver(mca_coll_gpufifo_component_t *component, const struct gf_reason *why)
+{
     if (component->device_choice == GF_DEVICE_NONE) {
         return;
     }
-    if (gf_driver_available(name, &why) && gf_driver_open(name, &component->driver, &why) == GF_OK) {
-        return;
-    }
-    component->driver = NULL;
-    if (!asked) {
-        gf_log(&component->log, GF_LOG_PATH, "not used: %s", why.text);
+    if (component->device_choice == GF_DEVICE_AUTO) {
+        gf_log(&component->log, GF_LOG_PATH, "not used: %s", why->text);
         return;
     }
     /* Under strict each rank ends the job, and must have said why. */
     if (gf_speaks_for_node() || component->config.strict) {
-        gf_show_help(component->config.strict ? "no-device-strict" : "no-device", name, opal_process_info.nodename, why.text);
+        gf_show_help(component->config.strict ? "no-device-strict" : "no-device", driver_name(component),
+                     opal_process_info.nodename, why->text);
     }
     if (component->config.strict) {
         ompi_mpi_abort(&ompi_mpi_comm_world.comm, MPI_ERR_OTHER);
     }
 }
 
+/* All that decides whether this process will take part, so that MPI_Init's exchange can tell its peers. Quietly: what is wrong
+ * is reported when the component is asked. */
+static void prepare(mca_coll_gpufifo_component_t *component)
+{
+    struct gf_reason why;
+
+    if (!is_right_open_mpi(false) || component->priority < 0 || !find_driver(component, &why)) {
+        return;
+    }
+    component->staging = gf_staging_create();
+    if (component->staging) {
+        gf_pt2pt_announce();
+    }
+}
+
+static int component_open(void)
+{
+    mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
+    opal_output_stream_t stream;
+
+    OBJ_CONSTRUCT(&component->lock, opal_mutex_t);
+    OBJ_CONSTRUCT(&component->modules, opal_list_t);
+    OBJ_CONSTRUCT(&stream, opal_output_stream_t);
+    stream.lds_prefix = "gpufifo: ";
+    stream.lds_want_stderr = true;
+    component->log_stream = opal_output_open(&stream);
+    stream.lds_prefix = NULL;
+    OBJ_DESTRUCT(&stream);
+    component->log.write = write_log;
+    component->log.ctx = component;
+    announce_help_folder();
+    prepare(component);
+    return OMPI_SUCCESS;
+}
+
 static int component_init_query(bool progress_threads, bool mpi_threads)
 {
     mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
+    struct gf_reason why = {""};
     (void)progress_threads;
     (void)mpi_threads;
 
-    if (!is_right_open_mpi()) {
+    if (!is_right_open_mpi(true)) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
     gf_params_apply(component);
-    find_driver(component);
-    if (component->driver == NULL) {
+    if (component->priority < 0) {
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    component->staging = gf_staging_create();
-    if (component->staging == NULL) {
+    if (!component->driver && !find_driver(component, &why)) {
+        report_no_driver(component, &why);
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    if (!component->staging) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     watch_memory(component);

@@ -16,7 +16,8 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/pt2pt/interpose.c mca_coll_gpufifo/pt2pt/interpose.h mca_coll_gpufifo/pt2pt/functions.h \
     mca_coll_gpufifo/pt2pt/send.c mca_coll_gpufifo/pt2pt/recv.c mca_coll_gpufifo/pt2pt/post.c mca_coll_gpufifo/pt2pt/persistent.c \
     mca_coll_gpufifo/pt2pt/request.c mca_coll_gpufifo/pt2pt/request.h mca_coll_gpufifo/pt2pt/bounce.c mca_coll_gpufifo/pt2pt/bounce.h \
-    mca_coll_gpufifo/pt2pt/replace.c mca_coll_gpufifo/pt2pt/replace.h
+    mca_coll_gpufifo/pt2pt/replace.c mca_coll_gpufifo/pt2pt/replace.h \
+    mca_coll_gpufifo/pt2pt/card.c mca_coll_gpufifo/pt2pt/card.h mca_coll_gpufifo/pt2pt/rts.c mca_coll_gpufifo/pt2pt/rts.h
 
 # Staging, and the collectives that use it.
 mca_coll_gpufifo_la_SOURCES += \

@@ -26,6 +26,12 @@
 #include "ompi/request/request.h"
 #include "ompi/version.h"
 
+#if OMPI_MAJOR_VERSION == 4
+#include "opal/mca/pmix/pmix.h"
+#else
+#include "opal/mca/pmix/pmix-internal.h"
+#endif
+
 #if OMPI_MAJOR_VERSION == 4 && OMPI_MINOR_VERSION == 1
 #define GF_OMPI_COLL_VERSION MCA_COLL_BASE_VERSION_2_0_0
 #elif OMPI_MAJOR_VERSION == 5
@@ -118,6 +124,38 @@ static inline bool gf_mpi_rank_is_near(ompi_communicator_t *comm, int rank)
 #else
 #define GF_MPI_REQUEST_TYPE OMPI_REQUEST_COLL
 #endif
+
+/* Bytes for the other processes of this job on this node; before MPI_Init exchanges addresses. False: it cannot be. */
+static inline bool gf_mpi_publish(const mca_base_component_t *component, const void *data, size_t bytes)
+{
+    int result;
+#if OMPI_MAJOR_VERSION == 4
+    if (!opal_pmix.put) {
+        return false;
+    }
+    OPAL_MODEX_SEND(result, OPAL_PMIX_LOCAL, component, data, bytes);
+#else
+    OPAL_MODEX_SEND(result, PMIX_LOCAL, component, data, bytes);
+#endif
+    return result == OPAL_SUCCESS;
+}
+
+/* What that process published, if it was as many bytes. */
+static inline bool gf_mpi_look_up(const mca_base_component_t *component, const ompi_proc_t *proc, void *data, size_t bytes)
+{
+    unsigned char *found = NULL;
+    size_t size = 0;
+    int result;
+
+    OPAL_MODEX_RECV(result, component, &proc->super.proc_name, &found, &size);
+    if (result == OPAL_SUCCESS && found && size == bytes) {
+        memcpy(data, found, bytes);
+    } else {
+        result = OPAL_ERR_NOT_FOUND;
+    }
+    free(found);
+    return result == OPAL_SUCCESS;
+}
 
 /* May several threads be in MPI at once? */
 static inline bool gf_mpi_threads(void) { return ompi_mpi_thread_multiple; }

@@ -7,6 +7,7 @@
 #include "opal/runtime/opal_progress.h"
 
 #include "mca_coll_gpufifo/module.h"
+#include "mca_coll_gpufifo/pt2pt/card.h"
 #include "mca_coll_gpufifo/pt2pt/functions.h"
 #include "mca_coll_gpufifo/pt2pt/replace.h"
 #include "mca_coll_gpufifo/pt2pt/request.h"
@@ -43,14 +44,27 @@ static bool calls_by_name(void)
 #endif
 }
 
-static bool table_is_complete(void)
+void gf_pt2pt_announce(void)
+{
+    struct gf_pt2pt *pt2pt = &mca_coll_gpufifo_component.pt2pt;
+
+    if (calls_by_name()) {
+        return;
+    }
+    pt2pt->queue = gf_pt2pt_queue_create();
+    if (pt2pt->queue) {
+        pt2pt->cards = gf_cards_publish(&mca_coll_gpufifo_component.super.collm_version);
+    }
+}
+
+/* A PML that lacks a function is one that nobody calls it of. */
+static void install(void)
 {
     for (int i = 0; i < SLOT_COUNT; i++) {
-        if (*function_at(&mca_pml, i) == NULL) {
-            return false;
+        if (*function_at(&mca_pml, i)) {
+            *function_at(&mca_pml, i) = slots[i].ours;
         }
     }
-    return true;
 }
 
 void gf_pt2pt_open(void)
@@ -63,20 +77,13 @@ void gf_pt2pt_open(void)
                "calls it directly; build it without --enable-mca-direct for pml");
         return;
     }
-    if (!table_is_complete()) {
-        gf_log(log, GF_LOG_PATH, "point-to-point messages take no device buffers: the selected PML lacks some of its functions; "
-               "select another one with --mca pml");
-        return;
-    }
-    pt2pt->queue = gf_pt2pt_queue_create();
     if (!pt2pt->queue) {
         gf_log(log, GF_LOG_WARN, "point-to-point messages take no device buffers: no host memory for their requests");
         return;
     }
     pt2pt->saved = mca_pml;
-    for (int i = 0; i < SLOT_COUNT; i++) {
-        *function_at(&mca_pml, i) = slots[i].ours;
-    }
+    pt2pt->near = pt2pt->cards && ompi_process_info.num_local_peers > 0;
+    install();
     pt2pt->installed = true;
     gf_pt2pt_replace_open();
 }
@@ -84,7 +91,7 @@ void gf_pt2pt_open(void)
 static bool table_is_ours(void)
 {
     for (int i = 0; i < SLOT_COUNT; i++) {
-        if (*function_at(&mca_pml, i) != slots[i].ours) {
+        if (*function_at(&mca_pml, i) && *function_at(&mca_pml, i) != slots[i].ours) {
             return false;
         }
     }
@@ -117,4 +124,16 @@ void gf_pt2pt_close(void)
     pt2pt->installed = false;
     gf_pt2pt_queue_destroy(pt2pt->queue);
     pt2pt->queue = NULL;
+}
+
+void gf_pt2pt_withdraw(void)
+{
+    struct gf_pt2pt *pt2pt = &mca_coll_gpufifo_component.pt2pt;
+
+    if (pt2pt->queue) {
+        gf_pt2pt_queue_destroy(pt2pt->queue);
+        pt2pt->queue = NULL;
+    }
+    gf_cards_destroy(pt2pt->cards);
+    pt2pt->cards = NULL;
 }

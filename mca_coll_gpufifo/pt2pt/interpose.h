@@ -15,17 +15,26 @@
 
 #include "ompi/mca/pml/pml.h"
 
+struct gf_cards;                       /* card.h */
 struct gf_pt2pt_queue;                 /* request.h */
 
 /* Part of the component's struct. Written by open and close, which no other thread may accompany. */
 struct gf_pt2pt {
     bool installed;
+    bool near;                         /* a process of this node may send us an RTS: every receive looks */
     mca_pml_base_module_t saved;       /* the table as it was; valid once installed, close included: a late call still passes */
+    struct gf_cards *cards;            /* null: no peer sends RTSs to us, and we send none */
     struct gf_pt2pt_queue *queue;      /* of our requests; null before open, or out of memory */
 };
 
+/* While the component opens and is sure to serve: tells this process's peers. */
+void gf_pt2pt_announce(void);
+
 /* Puts our functions into the table, or says on the log why not. With MPI_COMM_WORLD's module. */
 void gf_pt2pt_open(void);
+
+/* Gives back what announce made, after close or without an open. */
+void gf_pt2pt_withdraw(void);
 
 /* Takes them out again. All processes are past MPI_Finalize's fence, the PML still works. */
 void gf_pt2pt_close(void);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Cards: what each process of a job tells the others of its node in MPI_Init's exchange of addresses, namely that its messages pass this
+ * component, and a random cookie. A card is looked up when the first message needs it. Who has published none (it runs without
+ * the component or without a device, on another node, or in another job) is never sent an RTS, and what it sends is none.
+ */
+#ifndef GF_MCA_PT2PT_CARD_H
+#define GF_MCA_PT2PT_CARD_H
+
+#include "mca_coll_gpufifo/ompi_abi.h"
+
+enum { GF_COOKIE_BYTES = 16 };
+
+/* Plain bytes. */
+struct gf_card {
+    unsigned char cookie[GF_COOKIE_BYTES];
+};
+
+/* Cards that this process knows, its own included; one a process; any thread. */
+struct gf_cards;
+
+/* While the component opens: makes this process's card and publishes it. From then on its peers may send RTSs: the interposition
+ * must follow. Null: nothing was published. */
+struct gf_cards *gf_cards_publish(const mca_base_component_t *component);
+void gf_cards_destroy(struct gf_cards *cards);
+
+const struct gf_card *gf_card_mine(const struct gf_cards *cards);
+
+/* The card of that rank (of the remote group, on an intercommunicator); null: it has none. The first time it may ask the process's
+ * local server. */
+const struct gf_card *gf_card_of(struct gf_cards *cards, ompi_communicator_t *comm, int rank);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The RTS (request to send): the message that travels in place of the data of a device buffer which the receiver fetches itself. It has
+ * the envelope of that message, so the PML matches it; only its receiver knows it from ordinary data, by its size and the cookie.
+ */
+#ifndef GF_MCA_PT2PT_RTS_H
+#define GF_MCA_PT2PT_RTS_H
+
+#include "core/offer_board.h"
+#include "mca_coll_gpufifo/pt2pt/card.h"
+
+/* Plain bytes. The size is an odd one, that programs hardly ever send. */
+struct gf_rts {
+    unsigned char cookie[GF_COOKIE_BYTES];   /* of the sender's card */
+    uint64_t bytes;                          /* of the message */
+    struct gf_offer_name offer;
+    unsigned char odd[3];                    /* 0 */
+} __attribute__((packed));
+
+enum { GF_RTS_BYTES = sizeof(struct gf_rts) };
+_Static_assert(GF_RTS_BYTES == 67, "an RTS has no padding");
+
+/* Of a message that this process offers. */
+void gf_rts_write(struct gf_rts *rts, size_t bytes, const struct gf_offer_name *offer);
+
+/* Are these `size` bytes, received on comm from that rank, an RTS? Then *rts is it; it need not be aligned. */
+bool gf_rts_read(const void *bytes, size_t size, ompi_communicator_t *comm, int source, struct gf_rts *rts);
+
+#endif
