@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A 2-D heat equation on device memory under plain mpirun: each step exchanges the halo with up to four neighbours
- * (MPI_Neighbor_alltoallv on a Cartesian communicator), runs the stencil on the device, and sums the squared change over all
- * ranks (MPI_Allreduce). No buffer that MPI sees is host memory. At the end every rank compares its points with those
- * of the same computation done by one rank on the host: they must have the same bits.
+ * A 2-D heat equation on device memory under plain mpirun: each step exchanges the margins with up to four neighbours, rows as
+ * they lie in memory by MPI_Sendrecv, columns as a vector datatype by MPI_Irecv and MPI_Isend; runs the stencil on the device; and
+ * sums the squared change over all ranks by MPI_Allreduce. No buffer that MPI sees is host memory. At the end every rank compares
+ * its points with those of the same computation done by one rank on the host: they must have the same bits.
  */
 #include <getopt.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/jacobi_kernels.h"
+#include "examples/jacobi_host.h"
 #include "examples/paths.h"
 #include "gpufifo/device.h"
 
@@ -24,6 +24,8 @@ struct options {
     bool check;
 };
 
+enum side { ABOVE, BELOW, LEFT, RIGHT, SIDES };
+
 /* One rank's part of the plate. The pointers in `work` and `total` are user addresses: what MPI gets. */
 struct plate {
     gpufifo_device *device;
@@ -31,9 +33,11 @@ struct plate {
     int rank, ranks;
     int dims[2];
     int first_row, first_column;
+    int neighbour[SIDES];              /* MPI_PROC_NULL at the border of the plate */
+    MPI_Datatype column;               /* one point of each row */
     struct paths_counters counters;
     struct jacobi_work work;
-    double *total;             /* the change summed over all ranks */
+    double *total;                     /* the change summed over all ranks */
 };
 
 static const char usage[] =
@@ -42,8 +46,6 @@ static const char usage[] =
     "  --steps N      time steps (default 100)\n"
     "  --device NAME  cuda, emulated, or auto: as the environment says, else a GPU (default auto)\n"
     "  --no-check     leave out the comparison with one rank, which runs on the host and takes long for large plates\n";
-
-static const double border[JACOBI_SIDES] = { 1.0, 0.0, 0.5, 0.25 };
 
 /* Ends the whole job: one rank cannot go on without the others. */
 static void __attribute__((noreturn)) fail(const char *what, const char *why)
@@ -60,41 +62,6 @@ static void must(int result, const char *what)
     }
 }
 
-static double initial(int row, int column)
-{
-    return (row * 31 + column * 17) % 101 / 101.0;
-}
-
-static size_t margin(const struct jacobi_work *w)
-{
-    return 2 * (size_t)w->columns + 2 * (size_t)w->rows;
-}
-
-/* Fills now, edge and halo, in host memory, for the part that starts at (first_row, first_column). */
-static void host_initialise(const struct jacobi_work *w, double *now, double *edge, double *halo, int first_row, int first_column)
-{
-    double *piece = edge;
-
-    for (int row = 0; row < w->rows; row++) {
-        for (int column = 0; column < w->columns; column++) {
-            now[(size_t)row * w->columns + column] = initial(first_row + row, first_column + column);
-        }
-    }
-    memcpy(piece, now, w->columns * sizeof *now);
-    memcpy(piece += w->columns, now + (size_t)(w->rows - 1) * w->columns, w->columns * sizeof *now);
-    piece += w->columns;
-    for (int row = 0; row < w->rows; row++) {
-        piece[row] = now[(size_t)row * w->columns];
-        piece[w->rows + row] = now[(size_t)row * w->columns + w->columns - 1];
-    }
-    for (int side = 0; side < JACOBI_SIDES; side++) {
-        int length = side < JACOBI_LEFT ? w->columns : w->rows;
-        for (int i = 0; i < length; i++) {
-            *halo++ = border[side];
-        }
-    }
-}
-
 static double *device_doubles(struct plate *plate, size_t count)
 {
     void *pointer;
@@ -102,71 +69,57 @@ static double *device_doubles(struct plate *plate, size_t count)
     return pointer;
 }
 
-static void *host_doubles(size_t count)
-{
-    void *pointer = malloc(count * sizeof(double));
-    if (!pointer) {
-        fail("host memory", "exhausted; take a smaller --size");
-    }
-    return pointer;
-}
-
-static void plate_create(struct plate *plate, const struct options *options)
+/* Who has which part. */
+static void plate_divide(struct plate *plate, int size)
 {
     int periods[2] = { 0, 0 }, at[2];
     struct jacobi_work *w = &plate->work;
 
     MPI_Comm_size(MPI_COMM_WORLD, &plate->ranks);
     MPI_Dims_create(plate->ranks, 2, plate->dims);
-    if (options->size < plate->dims[0] || options->size < plate->dims[1]) {
+    if (size < plate->dims[0] || size < plate->dims[1]) {
         fail("--size", "must be at least the number of ranks along one side");
     }
     MPI_Cart_create(MPI_COMM_WORLD, 2, plate->dims, periods, 0, &plate->grid);
     MPI_Comm_rank(plate->grid, &plate->rank);
     MPI_Cart_coords(plate->grid, plate->rank, 2, at);
-    plate->first_row = (long)options->size * at[0] / plate->dims[0];
-    plate->first_column = (long)options->size * at[1] / plate->dims[1];
-    w->rows = (long)options->size * (at[0] + 1) / plate->dims[0] - plate->first_row;
-    w->columns = (long)options->size * (at[1] + 1) / plate->dims[1] - plate->first_column;
+    MPI_Cart_shift(plate->grid, 0, 1, &plate->neighbour[ABOVE], &plate->neighbour[BELOW]);
+    MPI_Cart_shift(plate->grid, 1, 1, &plate->neighbour[LEFT], &plate->neighbour[RIGHT]);
+    plate->first_row = (int)((long)size * at[0] / plate->dims[0]);
+    plate->first_column = (int)((long)size * at[1] / plate->dims[1]);
+    w->rows = (int)((long)size * (at[0] + 1) / plate->dims[0]) - plate->first_row;
+    w->columns = (int)((long)size * (at[1] + 1) / plate->dims[1]) - plate->first_column;
+    MPI_Type_vector(w->rows, 1, w->columns + 2, MPI_DOUBLE, &plate->column);
+    MPI_Type_commit(&plate->column);
+}
 
-    size_t points = (size_t)w->rows * w->columns;
-    double *now = host_doubles(points), *edge = host_doubles(margin(w)), *halo = host_doubles(margin(w));
-    double *device_now = device_doubles(plate, points), *device_halo = device_doubles(plate, margin(w));
-    host_initialise(w, now, edge, halo, plate->first_row, plate->first_column);
-    w->now = device_now;
+static void plate_create(struct plate *plate, const struct options *options)
+{
+    struct jacobi_work *w = &plate->work;
+
+    plate_divide(plate, options->size);
+    size_t points = jacobi_points(w);
+    double *host = jacobi_host_doubles(points), *now = device_doubles(plate, points);
     w->next = device_doubles(plate, points);
-    w->halo = device_halo;
-    w->edge = device_doubles(plate, margin(w));
     w->change = device_doubles(plate, 1);
     plate->total = device_doubles(plate, 1);
-    must(gpufifo_copy(plate->device, device_now, now, points * sizeof *now), "copy to the device");
-    must(gpufifo_copy(plate->device, device_halo, halo, margin(w) * sizeof *halo), "copy to the device");
-    must(gpufifo_copy(plate->device, w->edge, edge, margin(w) * sizeof *edge), "copy to the device");
-    free(now);
-    free(edge);
-    free(halo);
+    jacobi_initialise(w, host, plate->first_row, plate->first_column);
+    must(gpufifo_copy(plate->device, now, host, points * sizeof *now), "copy to the device");
+    must(gpufifo_copy(plate->device, w->next, host, points * sizeof *now), "copy to the device");
+    w->now = now;
+    free(host);
 }
 
 static void plate_destroy(struct plate *plate)
 {
     const struct jacobi_work *w = &plate->work;
-    void *all[] = { (void *)w->now, w->next, (void *)w->halo, w->edge, w->change, plate->total };
+    void *all[] = { (void *)w->now, w->next, w->change, plate->total };
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         must(gpufifo_free(plate->device, all[i]), "free");
     }
+    MPI_Type_free(&plate->column);
     MPI_Comm_free(&plate->grid);
-}
-
-/* Runs on the emulated device, with kernel addresses. */
-static void emulated_step(void *arguments)
-{
-    const struct jacobi_work *w = arguments;
-
-    *w->change = 0;
-    for (int row = 0; row < w->rows; row++) {
-        *w->change += jacobi_row(w, row, 0, 1);
-    }
 }
 
 /* The same work with the addresses under which the device reaches it. */
@@ -176,8 +129,6 @@ static struct jacobi_work kernel_work(const struct plate *plate)
 
     work.now = gpufifo_kernel_address(plate->device, work.now);
     work.next = gpufifo_kernel_address(plate->device, work.next);
-    work.halo = gpufifo_kernel_address(plate->device, work.halo);
-    work.edge = gpufifo_kernel_address(plate->device, work.edge);
     work.change = gpufifo_kernel_address(plate->device, work.change);
     return work;
 }
@@ -187,7 +138,7 @@ static void plate_compute(struct plate *plate)
     struct jacobi_work *w = &plate->work, work = kernel_work(plate);
 
     if (strcmp(gpufifo_device_name(plate->device), "cuda") != 0) {
-        must(gpufifo_run(plate->device, emulated_step, &work), "stencil");
+        must(gpufifo_run(plate->device, jacobi_step, &work), "stencil");
     } else {
 #ifdef GF_HAVE_NVCC
         const char *error = jacobi_cuda_step(&work);
@@ -203,13 +154,35 @@ static void plate_compute(struct plate *plate)
     w->now = next;
 }
 
-static void plate_exchange(struct plate *plate)
+/* Where the point is in `now`. */
+static double *point(const struct plate *plate, int row, int column)
+{
+    return (double *)plate->work.now + jacobi_place(&plate->work, row, column);
+}
+
+/* Row 0 goes up and comes from below, then the last row goes down and comes from above. */
+static void exchange_rows(const struct plate *plate)
 {
     const struct jacobi_work *w = &plate->work;
-    int counts[JACOBI_SIDES] = { w->columns, w->columns, w->rows, w->rows };
-    int places[JACOBI_SIDES] = { 0, w->columns, 2 * w->columns, 2 * w->columns + w->rows };
+    const int *to = plate->neighbour;
 
-    MPI_Neighbor_alltoallv(w->edge, counts, places, MPI_DOUBLE, (double *)w->halo, counts, places, MPI_DOUBLE, plate->grid);
+    MPI_Sendrecv(point(plate, 0, 0), w->columns, MPI_DOUBLE, to[ABOVE], 0, point(plate, w->rows, 0), w->columns, MPI_DOUBLE,
+                 to[BELOW], 0, plate->grid, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(point(plate, w->rows - 1, 0), w->columns, MPI_DOUBLE, to[BELOW], 0, point(plate, -1, 0), w->columns, MPI_DOUBLE,
+                 to[ABOVE], 0, plate->grid, MPI_STATUS_IGNORE);
+}
+
+static void exchange_columns(const struct plate *plate)
+{
+    const struct jacobi_work *w = &plate->work;
+    const int *to = plate->neighbour;
+    MPI_Request request[4];
+
+    MPI_Irecv(point(plate, 0, -1), 1, plate->column, to[LEFT], 1, plate->grid, &request[0]);
+    MPI_Irecv(point(plate, 0, w->columns), 1, plate->column, to[RIGHT], 1, plate->grid, &request[1]);
+    MPI_Isend(point(plate, 0, 0), 1, plate->column, to[LEFT], 1, plate->grid, &request[2]);
+    MPI_Isend(point(plate, 0, w->columns - 1), 1, plate->column, to[RIGHT], 1, plate->grid, &request[3]);
+    MPI_Waitall(4, request, MPI_STATUSES_IGNORE);
 }
 
 static double plate_residual(struct plate *plate)
@@ -221,87 +194,75 @@ static double plate_residual(struct plate *plate)
     return sqrt(total);
 }
 
-static void print_path(const struct plate *plate, const char *what, const char *call, const struct paths *before)
+/* Tells by which paths this rank's messages went since `before`. */
+static void print_path(const struct plate *plate, const char *what, const char *call, struct paths *before)
 {
     struct paths after, taken;
     char text[512];
 
     paths_read(&plate->counters, &after);
     paths_difference(before, &after, &taken);
-    paths_print(&taken, "not by gpufifo: is the component loaded? (--mca coll gpufifo,...)", text, sizeof text);
+    paths_print(&taken, "none by gpufifo: is the component loaded? (--mca coll gpufifo,...)", text, sizeof text);
     if (plate->rank == 0) {
         printf("  %-9s %-22s  path at rank 0: %s\n", what, call, text);
     }
+    *before = after;
 }
 
-/* The time steps; the first one tells which paths the messages took. Returns the last residual. */
-static double plate_run(struct plate *plate, int steps, double *seconds)
+static bool has_neighbour(const struct plate *plate, enum side one, enum side other)
+{
+    return plate->neighbour[one] != MPI_PROC_NULL || plate->neighbour[other] != MPI_PROC_NULL;
+}
+
+/* A time step that tells which paths the messages of each kind took. */
+static double plate_first_step(struct plate *plate)
 {
     struct paths before;
-    double residual = 0;
-    double start = MPI_Wtime();
 
-    for (int step = 0; step < steps; step++) {
-        if (step == 0) {
-            paths_read(&plate->counters, &before);
-        }
-        plate_exchange(plate);
-        if (step == 0) {
-            print_path(plate, "halo", "MPI_Neighbor_alltoallv", &before);
-        }
-        plate_compute(plate);
-        if (step == 0) {
-            paths_read(&plate->counters, &before);
-        }
-        residual = plate_residual(plate);
-        if (step == 0) {
-            print_path(plate, "residual", "MPI_Allreduce", &before);
-            start = MPI_Wtime();
-        }
+    paths_read(&plate->counters, &before);
+    exchange_rows(plate);
+    if (has_neighbour(plate, ABOVE, BELOW)) {
+        print_path(plate, "rows", "MPI_Sendrecv", &before);
     }
-    *seconds = MPI_Wtime() - start;
+    exchange_columns(plate);
+    if (has_neighbour(plate, LEFT, RIGHT)) {
+        print_path(plate, "columns", "MPI_Isend, MPI_Irecv", &before);
+    }
+    plate_compute(plate);
+    double residual = plate_residual(plate);
+    print_path(plate, "residual", "MPI_Allreduce", &before);
     return residual;
 }
 
-/* The whole plate on one rank, in host memory. Returns the points, for the caller to free. */
-static double *one_rank(const struct options *options, double *residual)
+/* The time steps. Returns the last residual; *seconds: of all but the first step. */
+static double plate_run(struct plate *plate, int steps, double *seconds)
 {
-    double change = 0;
-    struct jacobi_work w = { .rows = options->size, .columns = options->size, .change = &change };
-    size_t points = (size_t)w.rows * w.columns;
-    double *now = host_doubles(points), *next = host_doubles(points);
-    double *edge = host_doubles(margin(&w)), *halo = host_doubles(margin(&w));
+    double residual = plate_first_step(plate), start = MPI_Wtime();
 
-    host_initialise(&w, now, edge, halo, 0, 0);
-    w.halo = halo;
-    w.edge = edge;
-    for (int step = 0; step < options->steps; step++) {
-        w.now = now;
-        w.next = next;
-        emulated_step(&w);
-        next = now;
-        now = w.next;
+    for (int step = 1; step < steps; step++) {
+        exchange_rows(plate);
+        exchange_columns(plate);
+        plate_compute(plate);
+        residual = plate_residual(plate);
     }
-    free(next);
-    free(edge);
-    free(halo);
-    *residual = sqrt(change);
-    return now;
+    *seconds = MPI_Wtime() - start;
+    return residual;
 }
 
 /* Returns the number of this rank's points that differ from the one-rank solution. */
 static long plate_compare(const struct plate *plate, const struct options *options, double *residual)
 {
     const struct jacobi_work *w = &plate->work;
-    size_t points = (size_t)w->rows * w->columns;
-    double *whole = one_rank(options, residual), *mine = host_doubles(points);
+    struct jacobi_work one;
+    double *whole = jacobi_one_rank(options->size, options->steps, &one, residual), *mine = jacobi_host_doubles(jacobi_points(w));
     long wrong = 0;
 
-    must(gpufifo_copy(plate->device, mine, w->now, points * sizeof *mine), "copy from the device");
+    must(gpufifo_copy(plate->device, mine, w->now, jacobi_points(w) * sizeof *mine), "copy from the device");
     for (int row = 0; row < w->rows; row++) {
-        const double *expected = whole + (size_t)(plate->first_row + row) * options->size + plate->first_column;
         for (int column = 0; column < w->columns; column++) {
-            wrong += memcmp(&mine[(size_t)row * w->columns + column], &expected[column], sizeof *mine) != 0;
+            const double *expected = &whole[jacobi_place(&one, plate->first_row + row, plate->first_column + column)];
+
+            wrong += memcmp(&mine[jacobi_place(w, row, column)], expected, sizeof *mine) != 0;
         }
     }
     free(whole);

@@ -2,7 +2,8 @@
 #
 # jacobi is the main job of demo.sh; the Python program is the second client. Both run uninstalled.
 noinst_PROGRAMS += examples/jacobi
-examples_jacobi_SOURCES = examples/jacobi.c examples/jacobi_kernels.h examples/paths.c examples/paths.h
+examples_jacobi_SOURCES = examples/jacobi.c examples/jacobi_host.c examples/jacobi_host.h examples/jacobi_kernels.h \
+    examples/paths.c examples/paths.h
 examples_jacobi_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
 examples_jacobi_LDADD = libgpufifo.la $(MPI_LIBS) -lm
 EXTRA_DIST += examples/mpi4py_allreduce.py

@@ -7,7 +7,8 @@
 for ranks in 1 2 4 6; do
     run_prints "0 of 2209 points differ.*: right" $ranks examples/jacobi --size 47 --steps 20
 done
-run_prints "MPI_Neighbor_alltoallv  *path at rank 0: staged" 4 examples/jacobi --size 16 --steps 2
+run_prints "MPI_Sendrecv  *path at rank 0: pt2pt_.* (2 calls, 128 bytes)" 4 examples/jacobi --size 16 --steps 2
+run_prints "MPI_Isend, MPI_Irecv  *path at rank 0: pt2pt_.* (2 calls, 128 bytes)" 4 examples/jacobi --size 16 --steps 2
 run_prints "MPI_Allreduce  *path at rank 0: one_shot (1 call, 8 bytes)" 4 examples/jacobi --size 16 --steps 2
 run_prints "MPI_Allreduce  *path at rank 0: host_sequenced" 4 +solo examples/jacobi --size 16 --steps 2
 run_fails "must be at least the number of ranks" 4 examples/jacobi --size 1
