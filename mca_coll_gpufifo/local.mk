@@ -31,3 +31,10 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/coll/gather.c mca_coll_gpufifo/coll/neighbor.c mca_coll_gpufifo/coll/reduce.c \
     mca_coll_gpufifo/coll/reduce_local.c mca_coll_gpufifo/coll/reduce_scatter.c mca_coll_gpufifo/coll/scan.c \
     mca_coll_gpufifo/coll/scatter.c
+
+# What host-only calls pay, measured inside one process.
+noinst_PROGRAMS += mca_coll_gpufifo/host_price
+mca_coll_gpufifo_host_price_SOURCES = mca_coll_gpufifo/host_price.c
+mca_coll_gpufifo_host_price_CPPFLAGS = $(mca_coll_gpufifo_la_CPPFLAGS)
+mca_coll_gpufifo_host_price_CFLAGS = $(mca_coll_gpufifo_la_CFLAGS)
+mca_coll_gpufifo_host_price_LDADD = $(MPI_LIBS) -lopen-pal
