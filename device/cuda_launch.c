@@ -15,6 +15,8 @@ static const struct kernel table[GF_KERNEL_COUNT] = {
     [GF_KERNEL_ALLREDUCE_RING] = { "gf_kernel_allreduce_ring", sizeof(struct gf_ring_work) },
     [GF_KERNEL_REDUCE_LOCAL] = { "gf_kernel_reduce_local", sizeof(struct gf_local_work) },
     [GF_KERNEL_COPY_LIST] = { "gf_kernel_copy_list", sizeof(struct gf_copy_work) },
+    [GF_KERNEL_PULL] = { "gf_kernel_pull", sizeof(struct gf_pull_work) },
+    [GF_KERNEL_PULL_LIST] = { "gf_kernel_pull_list", sizeof(struct gf_pull_list_work) },
 };
 
 static int capability(const struct gf_cuda_device *device)

@@ -5,6 +5,7 @@
  */
 #include "kernels/allreduce.h"
 #include "kernels/local.h"
+#include "kernels/pull.h"
 
 extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
 gf_kernel_allreduce_one_shot(const __grid_constant__ struct gf_one_shot_work work)
@@ -39,4 +40,18 @@ gf_kernel_copy_list(const __grid_constant__ struct gf_copy_work work)
 {
     struct gf_team team = gf_team_self();
     gf_copy_list(&team, &work);
+}
+
+extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
+gf_kernel_pull(const __grid_constant__ struct gf_pull_work work)
+{
+    struct gf_team team = gf_team_self();
+    gf_pull(&team, &work.launch, &work.item, 0);
+}
+
+extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
+gf_kernel_pull_list(const __grid_constant__ struct gf_pull_list_work work)
+{
+    struct gf_team team = gf_team_self();
+    gf_pull(&team, &work.launch, work.items, work.first[team.block]);
 }

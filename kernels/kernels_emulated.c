@@ -6,6 +6,7 @@
 
 #include "kernels/allreduce.h"
 #include "kernels/local.h"
+#include "kernels/pull.h"
 
 static void allreduce_one_shot(const struct gf_team *team, const void *work)
 {
@@ -27,12 +28,26 @@ static void copy_list(const struct gf_team *team, const void *work)
     gf_copy_list(team, (const struct gf_copy_work *)work);
 }
 
+static void pull(const struct gf_team *team, const void *any)
+{
+    const struct gf_pull_work *work = any;
+    gf_pull(team, &work->launch, &work->item, 0);
+}
+
+static void pull_list(const struct gf_team *team, const void *any)
+{
+    const struct gf_pull_list_work *work = any;
+    gf_pull(team, &work->launch, work->items, work->first[team->block]);
+}
+
 const gf_emulated_kernel gf_emulated_kernels[GF_KERNEL_COUNT] = {
     [GF_KERNEL_ALLREDUCE_ONE_SHOT] = allreduce_one_shot,
     [GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW] = allreduce_one_shot,
     [GF_KERNEL_ALLREDUCE_RING] = allreduce_ring,
     [GF_KERNEL_REDUCE_LOCAL] = reduce_local,
     [GF_KERNEL_COPY_LIST] = copy_list,
+    [GF_KERNEL_PULL] = pull,
+    [GF_KERNEL_PULL_LIST] = pull_list,
 };
 
 void gf_block_run(struct gf_block *shared, enum gf_kernel kernel, uint32_t block, uint32_t blocks, uint32_t thread,

@@ -17,7 +17,10 @@ enum gf_mutant {
     GF_MUTANT_SPLIT_LINE = 7,        /* the flags of a LL line stored apart from its data */
     GF_MUTANT_ONE_SLOT = 8,          /* LL slots do not alternate */
     GF_MUTANT_NO_BARRIER = 9,        /* a block starts the next LL piece before all its threads have read this one */
-    GF_MUTANT_SILENT_BLOCK = 10      /* a block without data in a LL piece sends no line */
+    GF_MUTANT_SILENT_BLOCK = 10,     /* a block without data in a LL piece sends no line */
+    GF_MUTANT_OPEN_GATE = 11,        /* a pull does not mind that its launch was closed */
+    GF_MUTANT_EARLY_END = 12,        /* a pull's end published before the block's barrier */
+    GF_MUTANT_UNCOUNTED = 13         /* a pull's end published by its first block instead of the last */
 };
 
 #ifndef GF_MUTANT

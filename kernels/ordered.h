@@ -86,6 +86,53 @@ GF_INLINE void gf_publish_done(const struct gf_team *team, uint64_t *done, uint6
     gf_store_release_to_host64(team, done, ticket);
 }
 
+/* To host and peer: a pull has ended, `end` is the peer's word in host memory. Its data are visible to all later work on this
+ * device, to the host where they went to host memory; and the peer may overwrite what they were loaded from, since what has
+ * been stored had been loaded. */
+GF_INLINE void gf_publish_pulled(const struct gf_team *team, uint64_t *end, bool to_host)
+{
+    if (to_host)
+        gf_flush_host_writes(team);
+    else
+        gf_flush_device_writes(team);
+    gf_store_release_to_host64(team, end, GF_PULL_END);
+}
+
+/* Enters a launch; false if the host has closed it. The count and the closing are one word, so of a block and the host, one
+ * sees the other: a block that was too early to see the gate closed has been counted before, and the host will wait for it to
+ * leave. Orders nothing else: what a block loads before it enters it throws away where it may not. */
+GF_INLINE bool gf_enter_gate(const struct gf_team *team, struct gf_pull_gate *gate)
+{
+    return gf_add_relaxed64(team, (uint64_t *)&gate->entered, 1) >> 32 == 0 || GF_MUTANT == GF_MUTANT_OPEN_GATE;
+}
+
+/* This item is moved whole. For the host that has closed the gate, once it sees that all have left. */
+GF_INLINE void gf_note_finished(const struct gf_team *team, struct gf_pull_gate *gate, uint32_t item, uint64_t ticket)
+{
+    gf_store_relaxed64(team, &gate->finished[item], ticket);
+}
+
+/* One more block of the item is done with its part. The result tells whether it was the last; to that block everything that the
+ * others did is then visible. */
+GF_INLINE bool gf_count_part_done(const struct gf_team *team, struct gf_pull_gate *gate, uint32_t item, uint32_t parts)
+{
+    if (gf_add_acquire_release32(team, &gate->done[item], 1) + 1 != parts)
+        return false;
+    gf_store_relaxed32(team, &gate->done[item], 0);
+    return true;
+}
+
+/* This block has stored all that it will: a release. The last of the launch makes the gate ready for the next one. A host that
+ * reads `left` first and then as many in `entered` knows that nobody is inside; 0 twice can mean that all have been. */
+GF_INLINE void gf_leave_gate(const struct gf_team *team, struct gf_pull_gate *gate)
+{
+    if (team->blocks > 1 && gf_add_acquire_release32(team, &gate->left, 1) + 1 != team->blocks)
+        return;
+    gf_flush_device_writes(team);
+    gf_store_relaxed32(team, &gate->left, 0);
+    gf_store_relaxed64(team, (uint64_t *)&gate->entered, 0);
+}
+
 /* Why a kernel gave up: read by the host after done, or while it waits. Comes before the barrier that done comes after. */
 GF_INLINE void gf_publish_error(const struct gf_team *team, uint32_t *error, uint32_t code)
 {

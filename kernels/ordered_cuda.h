@@ -75,6 +75,14 @@ GF_INLINE uint32_t gf_add_acquire_release32(const struct gf_team *team, uint32_t
     return before;
 }
 
+GF_INLINE uint64_t gf_add_relaxed64(const struct gf_team *team, uint64_t *at, uint64_t value)
+{
+    uint64_t before;
+    (void)team;
+    asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], %2;" : "=l"(before) : "l"(at), "l"(value) : "memory");
+    return before;
+}
+
 /* Each of the two words is one eight-byte element of the vector and so arrives whole; the two may arrive apart. */
 GF_INLINE void gf_store_words(const struct gf_team *team, void *to, uint64_t low, uint64_t high)
 {

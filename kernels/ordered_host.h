@@ -58,6 +58,12 @@ GF_INLINE uint32_t gf_add_acquire_release32(const struct gf_team *team, uint32_t
     return __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL);
 }
 
+GF_INLINE uint64_t gf_add_relaxed64(const struct gf_team *team, uint64_t *at, uint64_t value)
+{
+    (void)team;
+    return __atomic_fetch_add(at, value, __ATOMIC_RELAXED);
+}
+
 GF_INLINE void gf_store_words(const struct gf_team *team, void *to, uint64_t low, uint64_t high)
 {
     gf_store_relaxed64(team, (uint64_t *)to, low);

@@ -30,6 +30,8 @@ enum gf_kernel {
     GF_KERNEL_ALLREDUCE_RING,       /* struct gf_ring_work */
     GF_KERNEL_REDUCE_LOCAL,         /* struct gf_local_work */
     GF_KERNEL_COPY_LIST,            /* struct gf_copy_work */
+    GF_KERNEL_PULL,                 /* struct gf_pull_work */
+    GF_KERNEL_PULL_LIST,            /* struct gf_pull_list_work */
     GF_KERNEL_COUNT
 };
 
@@ -148,5 +150,54 @@ struct gf_copy_work {
     const struct gf_piece *pieces;   /* kernel address, usually pinned */
     uint64_t count;
 };
+
+enum { GF_PULL_ITEMS = 64 };     /* of one launch: the list fits into a kernel's parameters */
+
+/* What a launch of pulls and its host share in device memory, so that the host can close a launch that has not started
+ * (kernels/pull.h). All zero before a launch, and again after one that was not closed. Blocks write all of it; the host writes
+ * `closed` alone, by copy engine. */
+struct gf_pull_gate {
+    uint32_t entered;            /* blocks that have entered: one word of eight bytes together with closed */
+    uint32_t closed;             /* not 0: who enters from now on touches nothing */
+    uint32_t left;               /* blocks that have left again */
+    uint32_t reserved[29];
+    uint32_t done[GF_PULL_ITEMS];      /* blocks that are done with their part of the item; its last one resets it */
+    uint64_t finished[GF_PULL_ITEMS];  /* the ticket of the launch that has moved this item whole: never reset */
+};
+GF_STATIC_ASSERT(sizeof(struct gf_pull_gate) == 7 * GF_LINE, "host and device agree on gf_pull_gate");
+
+/* A message: fetched from a peer's memory, which learns the end from the word. */
+struct gf_pull_item {
+    void *to;
+    const void *from;
+    uint64_t bytes;              /* at least 1 */
+    uint64_t *end;               /* host memory; gets GF_PULL_END when the item has been moved */
+    uint64_t start;              /* of the item in the concatenation of all items of the launch; a multiple of GF_LINE */
+    uint32_t blocks;             /* that have a part of it */
+    uint32_t to_host;            /* `to` is host memory */
+};
+GF_STATIC_ASSERT(sizeof(struct gf_pull_item) == 48, "host and device agree on gf_pull_item");
+
+enum { GF_PULL_END = 1 };
+
+/* Block b moves bytes [b * share, (b + 1) * share) of the concatenation, whatever items these belong to. Waits for nobody. */
+struct gf_pull_launch {
+    struct gf_pull_gate *gate;
+    uint64_t ticket;             /* never 0, never used before with this gate */
+    uint64_t share;              /* a multiple of GF_LINE */
+    uint32_t count;              /* of items */
+    uint32_t reserved;
+};
+struct gf_pull_work {            /* one item: short parameters are fetched and sent sooner */
+    struct gf_pull_launch launch;
+    struct gf_pull_item item;
+};
+enum { GF_PULL_BLOCKS = 256 };   /* most blocks of a list */
+struct gf_pull_list_work {
+    struct gf_pull_launch launch;
+    uint8_t first[GF_PULL_BLOCKS];     /* the item in which block b begins */
+    struct gf_pull_item items[GF_PULL_ITEMS];
+};
+GF_STATIC_ASSERT(sizeof(struct gf_pull_list_work) <= 4000, "a kernel takes 4 KiB of parameters");
 
 #endif
