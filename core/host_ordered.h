@@ -39,6 +39,12 @@ static inline bool gf_host_claim(uint32_t *word, uint32_t claimed)
     return __atomic_compare_exchange_n(word, &free_value, claimed, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
+/* Moves a word that several want to move on: true if it was `from` and is `to` now. Release and acquire. */
+static inline bool gf_host_move(uint64_t *word, uint64_t from, uint64_t to)
+{
+    return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
 /* For two sides that each store a word of their own and then look at the other's: with this in between on both sides, at least
  * one of them sees the other's store. */
 static inline void gf_host_store_before_look(void)

@@ -8,14 +8,17 @@ libgfcore_la_SOURCES += \
     core/connect.c core/connect.h \
     core/connector.c core/connector.h \
     core/execute.c core/execute.h \
+    core/exports.c core/exports.h \
     core/fault.c core/fault.h \
     core/host_executor.h core/host_ordered.h \
+    core/imports.c core/imports.h \
     core/layout.h \
-    core/offer_board.h \
+    core/offer.h core/offer_board.c core/offer_board.h \
     core/one_shot.c core/one_shot.h \
     core/peers.c core/peers.h \
     core/plan.c core/plan.h \
-    core/pull.h core/pull_plan.h \
+    core/pull.c core/pull.h core/pull_engine.h core/pull_attached.c core/pull_flight.c core/pull_plan.c core/pull_plan.h \
+    core/pull_rescue.c \
     core/ring.c core/ring.h \
     core/segment.c core/segment.h \
     core/tuner.c core/tuner.h \

@@ -55,7 +55,7 @@ gf_status gf_offer_make(gf_offer_board *board, const struct gf_pointer *pointer,
 gf_status gf_offer_poll(gf_offer_board *board, uint32_t index, struct gf_reason *why);
 
 /* Takes an offer back that no receiver will come for, since its name was not sent, or the message cancelled. GF_OK: done, the
- * index is the board's again. GF_IN_PROGRESS: somebody has taken it, or a copy of it runs; go on with gf_offer_poll. */
+ * index is the board's again. GF_IN_PROGRESS: somebody has taken it; go on with gf_offer_poll. */
 gf_status gf_offer_withdraw(gf_offer_board *board, uint32_t index);
 
 /* Moves what waits too long. Costs a nanosecond when nothing may move, else a look at the clock. An error is the device's. */

@@ -22,20 +22,27 @@ typedef struct gf_pull_engine gf_pull_engine;
 
 struct gf_import;
 struct gf_offer;
+struct gf_flight;
 
 /* One pull. The caller's memory, which stays where it is from gf_pull_start until gf_pull_poll has said the end; the contents
  * are the engine's. */
 struct gf_pull {
-    struct gf_pull *next;          /* in the engine's queue, or in its flight */
+    struct gf_pull *next;          /* while it waits for a launch */
+    struct gf_flight *flight;      /* null while it waits for a launch */
+    uint32_t place;                /* in the flight */
+    enum gf_pull_path path;
     struct gf_offer *offer;
-    uint64_t word;                 /* of the offer, until its end */
+    uint64_t *end;                 /* kernel address of the offer's state */
+    uint64_t word;                 /* the state, until its end */
     struct gf_import *import;      /* null: moved, or of this process */
     const void *from;              /* user addresses */
     void *to;
+    const void *kernel_from;       /* null: kernels do not reach one of the ends */
+    void *kernel_to;
     size_t bytes;
-    enum gf_pull_path path;
-    gf_status status;
+    bool to_host;
     bool ended;
+    gf_status status;              /* once it has ended */
 };
 
 /* Pulls by this device: into its memory, or into host memory. The device outlives the engine. */

@@ -28,6 +28,7 @@ struct gf_pull_config {
     uint32_t patience_us;          /* an offer is moved when nobody has taken it for so long */
     uint32_t start_us;             /* a kernel that has not ended after so long is cancelled where it has not started */
     uint32_t blocks;               /* most blocks of one launch; 0: all that the device runs at once */
+    size_t block_bytes;            /* a block is worth launching for so many bytes */
 };
 
 /* What was measured to be best: see pull_plan.c. */
@@ -44,5 +45,14 @@ enum gf_pull_path gf_pull_choose(const struct gf_pull_config *config, const stru
 
 /* The sentence to that choice, for verbose output; not for every message. */
 void gf_pull_explain(const struct gf_pull_config *config, const struct gf_pull_route *route, struct gf_reason *reason);
+
+/* The shape of one launch that moves so many bytes (the sum of its items, each rounded up to GF_LINE): block b moves bytes
+ * [b * share, (b + 1) * share). */
+struct gf_pull_shape {
+    uint32_t blocks, threads;
+    uint64_t share;                /* a multiple of GF_LINE */
+};
+void gf_pull_shape_choose(const struct gf_pull_config *config, uint32_t device_blocks, uint64_t bytes,
+                          struct gf_pull_shape *shape);
 
 #endif

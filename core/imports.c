@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A hash table of mappings, and a list of those that nobody uses.
+ */
+#include "core/imports.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct gf_import **bucket_of(struct gf_imports *imports, const void *owner, uint64_t buffer_id)
+{
+    uint64_t key = (buffer_id ^ (uintptr_t)owner >> 6) * 0x9e3779b97f4a7c15ull;
+
+    return &imports->buckets[key >> 32 & (GF_IMPORTS_BUCKETS - 1)];
+}
+
+static void take_from_idle(struct gf_imports *imports, struct gf_import *import)
+{
+    *(import->older ? &import->older->newer : &imports->oldest) = import->newer;
+    *(import->newer ? &import->newer->older : &imports->newest) = import->older;
+    import->older = import->newer = NULL;
+    imports->idle--;
+}
+
+static void add_to_idle(struct gf_imports *imports, struct gf_import *import)
+{
+    import->older = imports->newest;
+    *(imports->newest ? &imports->newest->newer : &imports->oldest) = import;
+    imports->newest = import;
+    imports->idle++;
+}
+
+/* Unmaps one that nobody uses. */
+static void drop(struct gf_imports *imports, struct gf_import *import)
+{
+    struct gf_import **link = bucket_of(imports, import->owner, import->buffer_id);
+
+    while (*link != import) {
+        link = &(*link)->next;
+    }
+    *link = import->next;
+    take_from_idle(imports, import);
+    gf_device_ipc_close(imports->device, import->address);
+    free(import);
+}
+
+/* What lay where the new buffer lies has been freed by its owner. */
+static void drop_stale(struct gf_imports *imports, const void *owner, const struct gf_offer *offer)
+{
+    struct gf_import *next;
+
+    for (struct gf_import *import = imports->oldest; import; import = next) {
+        next = import->newer;
+        if (import->owner == owner && import->base < offer->base + offer->size && offer->base < import->base + import->size) {
+            drop(imports, import);
+        }
+    }
+}
+
+static gf_status open_mapping(struct gf_imports *imports, const struct gf_offer *offer, struct gf_import *import,
+                              struct gf_reason *why)
+{
+    void *address = NULL;
+    gf_status status = gf_device_ipc_open(imports->device, &offer->handle, &address, why);
+
+    if (status != GF_OK) {
+        return status;
+    }
+    import->address = address;
+    import->kernel_address = gf_device_kernel_address(imports->device, address);
+    if (!import->kernel_address) {
+        gf_device_ipc_close(imports->device, address);
+        gf_reason_set(why, "kernels cannot reach memory that was mapped from another process");
+        return GF_ERR_UNSUPPORTED;
+    }
+    return GF_OK;
+}
+
+static gf_status add(struct gf_imports *imports, const void *owner, const struct gf_offer *offer, struct gf_import **added,
+                     struct gf_reason *why)
+{
+    struct gf_import *import = calloc(1, sizeof *import);
+
+    if (!import) {
+        gf_reason_set(why, "out of host memory");
+        return GF_ERR_NO_MEMORY;
+    }
+    drop_stale(imports, owner, offer);
+    gf_status status = open_mapping(imports, offer, import, why);
+
+    if (status != GF_OK) {
+        free(import);
+        return status;
+    }
+    struct gf_import **bucket = bucket_of(imports, owner, offer->buffer_id);
+
+    import->owner = owner;
+    import->buffer_id = offer->buffer_id;
+    import->base = offer->base;
+    import->size = offer->size;
+    import->same_device = memcmp(offer->uuid, imports->device->caps.uuid, sizeof offer->uuid) == 0;
+    import->next = *bucket;
+    *bucket = import;
+    *added = import;
+    return GF_OK;
+}
+
+gf_status gf_imports_get(struct gf_imports *imports, const void *owner, const struct gf_offer *offer, struct gf_import **found,
+                         struct gf_reason *why)
+{
+    struct gf_import *import = *bucket_of(imports, owner, offer->buffer_id);
+
+    while (import && (import->owner != owner || import->buffer_id != offer->buffer_id)) {
+        import = import->next;
+    }
+    if (!import) {
+        gf_status status = add(imports, owner, offer, &import, why);
+
+        if (status != GF_OK) {
+            return status;
+        }
+    } else if (import->uses == 0) {
+        take_from_idle(imports, import);
+    }
+    import->uses++;
+    *found = import;
+    return GF_OK;
+}
+
+void gf_imports_put(struct gf_imports *imports, struct gf_import *import)
+{
+    if (!import || --import->uses > 0) {
+        return;
+    }
+    add_to_idle(imports, import);
+    if (imports->idle > GF_IMPORTS_IDLE) {
+        drop(imports, imports->oldest);
+    }
+}
+
+void gf_imports_clear(struct gf_imports *imports)
+{
+    while (imports->oldest) {
+        drop(imports, imports->oldest);
+    }
+}

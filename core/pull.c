@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The pull engine: its life, and how a pull starts and ends.
+ */
+#include "core/pull.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/host_ordered.h"
+#include "core/pull_engine.h"
+
+static gf_status create_streams(gf_pull_engine *engine, struct gf_reason *why)
+{
+    gf_status status = gf_device_stream_create(engine->device, &engine->control, why);
+
+    for (int i = 0; i < GF_FLIGHTS && status == GF_OK; i++) {
+        status = gf_device_stream_create(engine->device, &engine->flights[i].stream, why);
+    }
+    return status;
+}
+
+static gf_status create_words(gf_pull_engine *engine, struct gf_reason *why)
+{
+    gf_device *device = engine->device;
+    size_t bytes = GF_KERNEL_FLIGHTS * sizeof(struct gf_pull_gate) + GF_LINE;
+    void *address = NULL;
+    gf_status status = gf_device_pinned_alloc(device, sizeof *engine->words, &address, why);
+
+    if (status != GF_OK) {
+        return status;
+    }
+    engine->words = address;
+    engine->words->end = GF_PULL_END;
+    engine->words->closed = 1;
+    status = gf_device_alloc(device, bytes, &address, why);
+    if (status != GF_OK) {
+        return status;
+    }
+    engine->device_words = address;
+    engine->end_word = engine->device_words + GF_KERNEL_FLIGHTS * sizeof(struct gf_pull_gate);
+    for (int i = 0; i < GF_KERNEL_FLIGHTS; i++) {
+        engine->flights[i].gate = engine->device_words + (size_t)i * sizeof(struct gf_pull_gate);
+        engine->flights[i].kernel_gate = gf_device_kernel_address(device, engine->flights[i].gate);
+    }
+    status = gf_device_fill(device, engine->control, engine->device_words, 0, bytes);
+    if (status == GF_OK) {
+        status = gf_device_copy(device, engine->control, engine->end_word, &engine->words->end, sizeof engine->words->end);
+    }
+    if (status == GF_OK) {
+        status = gf_device_stream_sync(device, engine->control);
+    }
+    if (status != GF_OK) {
+        gf_reason_set(why, "device memory could not be prepared for messages: %s", gf_status_string(status));
+    }
+    return status;
+}
+
+gf_status gf_pull_engine_create(gf_device *device, const struct gf_pull_config *config, gf_pull_engine **made,
+                                struct gf_reason *why)
+{
+    gf_pull_engine *engine = calloc(1, sizeof *engine);
+
+    *made = NULL;
+    if (!engine) {
+        gf_reason_set(why, "out of host memory");
+        return GF_ERR_NO_MEMORY;
+    }
+    engine->device = engine->imports.device = device;
+    engine->config = *config;
+    engine->waiting.last = &engine->waiting.first;
+    gf_status status = create_streams(engine, why);
+
+    if (status == GF_OK) {
+        status = create_words(engine, why);
+    }
+    if (status != GF_OK) {
+        gf_pull_engine_destroy(engine);
+        return status;
+    }
+    *made = engine;
+    return GF_OK;
+}
+
+static void finish_all(gf_pull_engine *engine)
+{
+    while (engine->flying > 0 || engine->waiting.first) {
+        gf_pull_engine_progress(engine);
+        for (int i = 0; i < GF_FLIGHTS; i++) {
+            gf_flight_settle(engine, &engine->flights[i]);
+        }
+    }
+}
+
+void gf_pull_engine_destroy(gf_pull_engine *engine)
+{
+    if (!engine) {
+        return;
+    }
+    finish_all(engine);
+    for (int i = 0; i < GF_FLIGHTS; i++) {
+        if (engine->flights[i].stream) {
+            gf_device_stream_destroy(engine->device, engine->flights[i].stream);
+        }
+    }
+    if (engine->control) {
+        gf_device_stream_destroy(engine->device, engine->control);
+    }
+    gf_imports_clear(&engine->imports);
+    gf_attached_clear(engine);
+    if (engine->device_words) {
+        gf_device_free(engine->device, engine->device_words);
+    }
+    if (engine->words) {
+        gf_device_pinned_free(engine->device, engine->words);
+    }
+    free(engine);
+}
+
+/* Finds the offer and makes it ours: no longer OFFERED on return. */
+static gf_status take_offer(gf_pull_engine *engine, const struct gf_offer_name *name, struct gf_attached **attached,
+                            struct gf_pull *pull, struct gf_reason *why)
+{
+    gf_status status = gf_attached_get(engine, &name->board, attached, why);
+
+    if (status != GF_OK) {
+        return status == GF_ERR_UNSUPPORTED ? GF_ERR_PEER : status;
+    }
+    struct gf_offer *offer = name->index < GF_OFFERS ? &(*attached)->memory->offers[name->index] : NULL;
+    uint64_t moved = gf_offer_word(name->generation, GF_OFFER_MOVED), taken = gf_offer_word(name->generation, GF_OFFER_TAKEN);
+
+    if (offer && gf_host_move(&offer->state, gf_offer_word(name->generation, GF_OFFER_OFFERED), taken)) {
+        pull->word = taken;
+    } else if (offer && gf_host_observe(&offer->state) == moved) {
+        pull->word = moved;
+    } else {
+        gf_reason_set(why, "process %" PRId32 " does not offer message %" PRIu32 " any more", name->board.pid, name->index);
+        return GF_ERR_PEER;
+    }
+    __atomic_store_n(&offer->taker, (int32_t)getpid(), __ATOMIC_RELAXED);
+    pull->offer = offer;
+    pull->end = (uint64_t *)(void *)((*attached)->kernel_memory + ((char *)&offer->state - (char *)(*attached)->memory));
+    return GF_OK;
+}
+
+/* Where the data are. */
+static gf_status find_source(gf_pull_engine *engine, const struct gf_attached *attached, struct gf_pull *pull,
+                             struct gf_reason *why)
+{
+    const struct gf_offer *offer = pull->offer;
+
+    if ((pull->word & 0xff) == GF_OFFER_MOVED) {
+        pull->from = attached->memory->slots[offer->slot];
+        pull->kernel_from = attached->kernel_memory + ((const char *)pull->from - (const char *)attached->memory);
+        return GF_OK;
+    }
+    if (attached->own) {
+        /* By copy engine: nothing keeps the program from freeing what a kernel that was cancelled may still load from. */
+        pull->from = (const void *)(uintptr_t)(offer->base + offer->offset);
+        return GF_OK;
+    }
+    gf_status status = gf_imports_get(&engine->imports, attached, offer, &pull->import, why);
+
+    if (status == GF_OK) {
+        pull->from = pull->import->address + offer->offset;
+        pull->kernel_from = pull->import->kernel_address + offer->offset;
+    }
+    return status;
+}
+
+static bool same_device(const gf_pull_engine *engine, const struct gf_pull *pull)
+{
+    return pull->import ? pull->import->same_device
+                        : memcmp(pull->offer->uuid, engine->device->caps.uuid, sizeof pull->offer->uuid) == 0;
+}
+
+/* Where they go to, and so by which path. Kernels do not go through pages that may migrate or that the device does not reach.
+ * */
+static void choose_path(gf_pull_engine *engine, struct gf_pull *pull, enum gf_memory_kind kind)
+{
+    pull->to_host = kind != GF_MEMORY_DEVICE;
+    pull->path = GF_PULL_COPY_ENGINE;
+    if (!pull->kernel_from || (kind != GF_MEMORY_DEVICE && kind != GF_MEMORY_PINNED)) {
+        return;
+    }
+    struct gf_pull_route route = {
+        .bytes = pull->bytes, .same_device = same_device(engine, pull),
+        .concurrent = engine->device->caps.concurrent_processes, .to_device = !pull->to_host,
+    };
+
+    if (gf_pull_choose(&engine->config, &route) == GF_PULL_KERNEL) {
+        pull->kernel_to = gf_device_kernel_address(engine->device, pull->to);
+        pull->path = pull->kernel_to ? GF_PULL_KERNEL : GF_PULL_COPY_ENGINE;
+    }
+}
+
+static void end_by_host(struct gf_pull *pull)
+{
+    gf_host_publish(&pull->offer->state, GF_OFFER_DONE);
+    pull->ended = true;
+}
+
+static gf_status prepare(gf_pull_engine *engine, const struct gf_attached *attached, struct gf_pull *pull, struct gf_reason *why)
+{
+    struct gf_pointer info;
+
+    if (pull->bytes > pull->offer->bytes) {
+        gf_reason_set(why, "%zu bytes of a message of %" PRIu64 " bytes were asked for", pull->bytes, pull->offer->bytes);
+        return GF_ERR_INVALID;
+    }
+    if (pull->bytes == 0) {
+        end_by_host(pull);
+        return GF_OK;
+    }
+    gf_status status = gf_driver_pointer(engine->device->driver, pull->to, &info);
+
+    if (status != GF_OK || info.kind == GF_MEMORY_INVALID) {
+        gf_reason_set(why, "%p is no memory that a message can be received into: it has been freed, or the device has failed",
+                      pull->to);
+        return status != GF_OK ? status : GF_ERR_INVALID;
+    }
+    status = find_source(engine, attached, pull, why);
+    if (status != GF_OK) {
+        return status;
+    }
+    if ((pull->word & 0xff) == GF_OFFER_MOVED && (info.kind == GF_MEMORY_HOST || info.kind == GF_MEMORY_PINNED)) {
+        memcpy(pull->to, pull->from, pull->bytes);
+        end_by_host(pull);
+        return GF_OK;
+    }
+    choose_path(engine, pull, info.kind);
+    return GF_OK;
+}
+
+gf_status gf_pull_start(gf_pull_engine *engine, const struct gf_offer_name *name, void *to, size_t bytes, struct gf_pull *pull,
+                        struct gf_reason *why)
+{
+    struct gf_attached *attached;
+
+    *pull = (struct gf_pull){ .to = to, .bytes = bytes };
+    gf_status status = take_offer(engine, name, &attached, pull, why);
+
+    if (status != GF_OK) {
+        return status;
+    }
+    status = prepare(engine, attached, pull, why);
+    if (status != GF_OK) {
+        gf_pull_fail(engine, pull, status);
+        return status;
+    }
+    if (!pull->ended) {
+        *engine->waiting.last = pull;
+        engine->waiting.last = &pull->next;
+    }
+    return GF_OK;
+}
+
+gf_status gf_pull_poll(gf_pull_engine *engine, struct gf_pull *pull, struct gf_reason *why)
+{
+    if (!pull->ended) {
+        if (gf_host_observe(&pull->offer->state) == pull->word) {
+            return GF_IN_PROGRESS;
+        }
+        gf_pull_end(engine, pull, GF_OK);
+    }
+    if (pull->status != GF_OK) {
+        gf_reason_set(why, "the device failed while it fetched a message of %zu bytes: %s", pull->bytes,
+                      gf_status_string(pull->status));
+    }
+    return pull->status;
+}
+
+void gf_pull_engine_progress(gf_pull_engine *engine)
+{
+    if (engine->waiting.first) {
+        gf_flights_launch(engine);
+    }
+    if (engine->flying == 0) {
+        return;
+    }
+    uint64_t now = gf_pull_now_ns();
+
+    for (int i = 0; i < GF_KERNEL_FLIGHTS; i++) {
+        if (engine->flights[i].state != GF_FLIGHT_IDLE) {
+            gf_flight_rescue(engine, &engine->flights[i], now);
+        }
+    }
+    gf_flights_look(engine, now);
+}
+
+gf_status gf_pull_refuse(gf_pull_engine *engine, const struct gf_offer_name *name, struct gf_reason *why)
+{
+    struct gf_attached *attached;
+    struct gf_pull pull = { 0 };
+    gf_status status = take_offer(engine, name, &attached, &pull, why);
+
+    if (status == GF_OK) {
+        gf_pull_fail(engine, &pull, GF_ERR_PEER);
+    }
+    return status;
+}

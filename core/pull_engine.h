@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The inside of the pull engine, for its own files: pull.c (starting and polling), pull_attached.c (the peers' boards),
+ * pull_flight.c (launches), pull_rescue.c (kernels that cannot start).
+ */
+#ifndef GF_CORE_PULL_ENGINE_H
+#define GF_CORE_PULL_ENGINE_H
+
+#include "core/imports.h"
+#include "core/offer.h"
+#include "core/pull.h"
+#include "kernels/work.h"
+
+/* A peer's board, mapped and registered here. Kept until the engine ends: its process may offer again at any time. */
+struct gf_attached {
+    struct gf_attached *next;
+    struct gf_segment_name name;
+    struct gf_segment segment;
+    struct gf_board_memory *memory;
+    char *kernel_memory;
+    bool own;                      /* of this process */
+};
+
+gf_status gf_attached_get(gf_pull_engine *engine, const struct gf_segment_name *name, struct gf_attached **found,
+                          struct gf_reason *why);
+void gf_attached_clear(gf_pull_engine *engine);
+
+enum gf_flight_state {
+    GF_FLIGHT_IDLE,
+    GF_FLIGHT_FLYING,              /* kernel or copies are queued */
+    GF_FLIGHT_CLOSING,             /* the gate is being closed, or blocks are inside */
+    GF_FLIGHT_JUDGING,             /* which items the kernel has finished is being read */
+    GF_FLIGHT_DRAINING             /* its pulls are with the copy engine; the kernel is still to come and to leave */
+};
+
+struct gf_place {
+    struct gf_pull *pull;          /* null: it has ended, or is elsewhere now */
+    struct gf_import *import;      /* what the device may still load from */
+};
+
+/* One stream and what is under way there: one launch, or several copies. Owned by the engine. */
+struct gf_flight {
+    gf_stream *stream;
+    enum gf_flight_state state;
+    struct gf_place places[GF_PULL_ITEMS];
+    uint32_t count;                /* places that are in use */
+    uint32_t under_way;            /* that have a pull */
+    uint64_t since_ns;
+    char *gate;                    /* user address of a struct gf_pull_gate; null: a flight of copies */
+    struct gf_pull_gate *kernel_gate;
+    uint64_t ticket;
+};
+
+enum { GF_KERNEL_FLIGHTS = 4, GF_COPY_FLIGHTS = 2, GF_FLIGHTS = GF_KERNEL_FLIGHTS + GF_COPY_FLIGHTS };
+
+/* Pinned words that copies go to and come from. */
+struct gf_pull_words {
+    uint64_t end;                  /* GF_PULL_END */
+    uint32_t closed;               /* 1 */
+    uint32_t left;                 /* this and what follows: as last read from a gate */
+    uint64_t entered;              /* with `closed` in its upper half */
+    uint64_t finished[GF_PULL_ITEMS];
+};
+
+struct gf_pull_queue {
+    struct gf_pull *first, **last;
+};
+
+struct gf_pull_engine {
+    gf_device *device;
+    struct gf_pull_config config;
+    struct gf_imports imports;
+    struct gf_attached *attached;
+    struct gf_flight flights[GF_FLIGHTS];      /* of kernels, then of copies */
+    struct gf_pull_queue waiting;              /* for a launch, in the order in which they were started */
+    uint32_t flying;                           /* flights that are not idle */
+    uint32_t draining;
+    struct gf_flight *rescued;                 /* the one that uses control and words */
+    gf_stream *control;
+    char *device_words;                        /* device memory: a gate a kernel flight, then end_word */
+    char *end_word;                            /* GF_PULL_END, copied behind the data */
+    struct gf_pull_words *words;
+    uint64_t looked_ns;                        /* at the device: has it failed? */
+};
+
+uint64_t gf_pull_now_ns(void);
+
+/* pull_flight.c */
+
+/* The pull has ended: its flight and its mapping are told. The offer has been ended before. */
+void gf_pull_end(gf_pull_engine *engine, struct gf_pull *pull, gf_status status);
+/* Fails pull and offer. */
+void gf_pull_fail(gf_pull_engine *engine, struct gf_pull *pull, gf_status status);
+/* Ends those whose end the device has stored. */
+void gf_flight_settle(gf_pull_engine *engine, struct gf_flight *flight);
+/* Back to idle, when nothing is under way and no kernel will come. */
+void gf_flight_rest(gf_pull_engine *engine, struct gf_flight *flight);
+/* Launches what waits, as far as flights are idle. */
+void gf_flights_launch(gf_pull_engine *engine);
+/* Back to those that wait, as the first of them. It has no flight. */
+void gf_pull_put_back(gf_pull_engine *engine, struct gf_pull *pull);
+
+/* pull_rescue.c */
+
+/* One step for a kernel flight that is not idle. */
+void gf_flight_rescue(gf_pull_engine *engine, struct gf_flight *flight, uint64_t now);
+/* Fails what the device will never end, since it has failed itself. */
+void gf_flights_look(gf_pull_engine *engine, uint64_t now);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Launches of pulls: which go together, in which shape, and what happens at their end.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "core/host_ordered.h"
+#include "core/pull_engine.h"
+
+/* Of one launch, apart from a message that is larger itself: a launch that takes long keeps later messages waiting. */
+#define MOST_BYTES ((uint64_t)128 << 20)
+
+uint64_t gf_pull_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void gf_flight_rest(gf_pull_engine *engine, struct gf_flight *flight)
+{
+    for (uint32_t i = 0; i < flight->count; i++) {
+        gf_imports_put(&engine->imports, flight->places[i].import);
+    }
+    flight->count = 0;
+    flight->state = GF_FLIGHT_IDLE;
+    engine->flying--;
+}
+
+void gf_pull_end(gf_pull_engine *engine, struct gf_pull *pull, gf_status status)
+{
+    struct gf_flight *flight = pull->flight;
+
+    pull->status = status;
+    pull->ended = true;
+    if (!flight) {
+        gf_imports_put(&engine->imports, pull->import);
+        return;
+    }
+    flight->places[pull->place].pull = NULL;
+    flight->under_way--;
+    if (flight->under_way == 0 && flight->state == GF_FLIGHT_FLYING) {
+        gf_flight_rest(engine, flight);
+    }
+}
+
+void gf_pull_fail(gf_pull_engine *engine, struct gf_pull *pull, gf_status status)
+{
+    pull->offer->failure = status;
+    gf_host_publish(&pull->offer->state, GF_OFFER_FAILED);
+    gf_pull_end(engine, pull, status);
+}
+
+void gf_flight_settle(gf_pull_engine *engine, struct gf_flight *flight)
+{
+    for (uint32_t i = 0; i < flight->count; i++) {
+        struct gf_pull *pull = flight->places[i].pull;
+
+        if (pull && gf_host_observe(&pull->offer->state) != pull->word) {
+            gf_pull_end(engine, pull, GF_OK);
+        }
+    }
+}
+
+static void take_place(gf_pull_engine *engine, struct gf_flight *flight, struct gf_pull *pull)
+{
+    if (flight->state == GF_FLIGHT_IDLE) {
+        flight->state = GF_FLIGHT_FLYING;
+        engine->flying++;
+    }
+    pull->flight = flight;
+    pull->place = flight->count++;
+    flight->places[pull->place] = (struct gf_place){ .pull = pull, .import = pull->import };
+    flight->under_way++;
+}
+
+/* False: no flight of copies has room. */
+static bool launch_copy(gf_pull_engine *engine, struct gf_pull *pull)
+{
+    struct gf_flight *copies = &engine->flights[GF_KERNEL_FLIGHTS], *flight = copies;
+
+    for (int i = 1; i < GF_COPY_FLIGHTS; i++) {
+        if (copies[i].under_way < flight->under_way) {
+            flight = &copies[i];
+        }
+    }
+    if (flight->count == GF_PULL_ITEMS) {
+        gf_flight_settle(engine, flight);
+        if (flight->count == GF_PULL_ITEMS) {
+            return false;
+        }
+    }
+    take_place(engine, flight, pull);
+    gf_status status = gf_device_copy(engine->device, flight->stream, pull->to, pull->from, pull->bytes);
+
+    if (status == GF_OK) {
+        status = gf_device_copy(engine->device, flight->stream, &pull->offer->state, engine->end_word, sizeof pull->offer->state);
+    }
+    if (status != GF_OK) {
+        gf_pull_fail(engine, pull, status);
+    }
+    return true;
+}
+
+static uint64_t padded(uint64_t bytes)
+{
+    return (bytes + GF_LINE - 1) / GF_LINE * GF_LINE;
+}
+
+static void fill_item(struct gf_pull_item *item, const struct gf_pull *pull, uint64_t start, uint64_t share)
+{
+    *item = (struct gf_pull_item){
+        .to = pull->kernel_to, .from = pull->kernel_from, .bytes = pull->bytes, .end = pull->end, .start = start,
+        .blocks = (uint32_t)((start + pull->bytes - 1) / share - start / share + 1), .to_host = pull->to_host,
+    };
+}
+
+static struct gf_pull_launch launch_head(struct gf_flight *flight, uint64_t share)
+{
+    flight->ticket++;
+    return (struct gf_pull_launch){
+        .gate = flight->kernel_gate, .ticket = flight->ticket, .share = share,
+        .count = flight->count,
+    };
+}
+
+static gf_status launch_one(gf_pull_engine *engine, struct gf_flight *flight, const struct gf_pull_shape *shape)
+{
+    struct gf_pull_work work = { .launch = launch_head(flight, shape->share) };
+
+    fill_item(&work.item, flight->places[0].pull, 0, shape->share);
+    return gf_device_launch(engine->device, flight->stream, GF_KERNEL_PULL, (int)shape->blocks, (int)shape->threads, &work,
+                            sizeof work, NULL);
+}
+
+static gf_status launch_list(gf_pull_engine *engine, struct gf_flight *flight, const struct gf_pull_shape *shape)
+{
+    struct gf_pull_list_work work;
+    uint64_t start = 0;
+    uint32_t block = 0;
+
+    work.launch = launch_head(flight, shape->share);
+    for (uint32_t i = 0; i < flight->count; i++) {
+        const struct gf_pull *pull = flight->places[i].pull;
+        uint64_t end = start + padded(pull->bytes);
+
+        fill_item(&work.items[i], pull, start, shape->share);
+        for (; block < shape->blocks && block * shape->share < end; block++) {
+            work.first[block] = (uint8_t)i;
+        }
+        start = end;
+    }
+    return gf_device_launch(engine->device, flight->stream, GF_KERNEL_PULL_LIST, (int)shape->blocks, (int)shape->threads, &work,
+                            sizeof work, NULL);
+}
+
+static struct gf_pull *take_waiting(gf_pull_engine *engine)
+{
+    struct gf_pull *pull = engine->waiting.first;
+
+    engine->waiting.first = pull->next;
+    if (!pull->next) {
+        engine->waiting.last = &engine->waiting.first;
+    }
+    return pull;
+}
+
+void gf_pull_put_back(gf_pull_engine *engine, struct gf_pull *pull)
+{
+    pull->next = engine->waiting.first;
+    if (!pull->next) {
+        engine->waiting.last = &pull->next;
+    }
+    engine->waiting.first = pull;
+}
+
+/* A launch that fails leaves the work to the copy engine. */
+static void give_to_copies(gf_pull_engine *engine, struct gf_flight *flight)
+{
+    for (uint32_t i = 0; i < flight->count; i++) {
+        struct gf_pull *pull = flight->places[i].pull;
+
+        flight->places[i] = (struct gf_place){ 0 };
+        pull->flight = NULL;
+        pull->path = GF_PULL_COPY_ENGINE;
+        gf_pull_put_back(engine, pull);
+    }
+    flight->under_way = 0;
+    gf_flight_rest(engine, flight);
+}
+
+static bool goes_by_copy(const gf_pull_engine *engine, const struct gf_pull *pull)
+{
+    return pull->path != GF_PULL_KERNEL || engine->draining > 0;
+}
+
+/* As many of those that wait as go together. */
+static void launch_kernel(gf_pull_engine *engine, struct gf_flight *flight)
+{
+    struct gf_pull_shape shape;
+    uint64_t bytes = 0;
+
+    while (engine->waiting.first && flight->count < GF_PULL_ITEMS && !goes_by_copy(engine, engine->waiting.first)) {
+        uint64_t more = padded(engine->waiting.first->bytes);
+
+        if (bytes > 0 && bytes + more > MOST_BYTES) {
+            break;
+        }
+        bytes += more;
+        take_place(engine, flight, take_waiting(engine));
+    }
+    gf_pull_shape_choose(&engine->config, (uint32_t)engine->device->caps.blocks, bytes, &shape);
+    gf_status status = flight->count == 1 ? launch_one(engine, flight, &shape) : launch_list(engine, flight, &shape);
+
+    if (status != GF_OK) {
+        give_to_copies(engine, flight);
+        return;
+    }
+    flight->since_ns = gf_pull_now_ns();
+}
+
+static struct gf_flight *find_idle(gf_pull_engine *engine)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < GF_KERNEL_FLIGHTS; i++) {
+            struct gf_flight *flight = &engine->flights[i];
+
+            if (pass > 0 && flight->state == GF_FLIGHT_FLYING) {
+                gf_flight_settle(engine, flight);
+            }
+            if (flight->state == GF_FLIGHT_IDLE) {
+                return flight;
+            }
+        }
+    }
+    return NULL;
+}
+
+void gf_flights_launch(gf_pull_engine *engine)
+{
+    while (engine->waiting.first) {
+        if (goes_by_copy(engine, engine->waiting.first)) {
+            struct gf_pull *pull = take_waiting(engine);
+
+            if (!launch_copy(engine, pull)) {
+                gf_pull_put_back(engine, pull);
+                return;
+            }
+            continue;
+        }
+        struct gf_flight *flight = find_idle(engine);
+
+        if (!flight) {
+            return;
+        }
+        launch_kernel(engine, flight);
+    }
+}
