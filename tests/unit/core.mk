@@ -4,6 +4,7 @@
 if HAVE_CMOCKA
 libgftest_la_SOURCES += \
     tests/support/core_comm.c tests/support/core_comm.h \
+    tests/support/messages.c tests/support/messages.h \
     tests/support/ranks.c tests/support/ranks.h \
     tests/unit/scalar.c tests/unit/scalar.h
 tests_core_libs = libgftest.la libgfcore.la libgpufifo.la $(CMOCKA_LIBS)
@@ -16,6 +17,7 @@ tests_core_programs = \
     tests/unit/test_core_sweep \
     tests/unit/test_core_trouble \
     tests/unit/test_plan \
+    tests/unit/test_pull \
     tests/unit/test_segment
 check_PROGRAMS += $(tests_core_programs)
 TESTS += $(tests_core_programs)
@@ -37,6 +39,8 @@ tests_unit_test_core_trouble_SOURCES = tests/unit/test_core_trouble.c
 tests_unit_test_core_trouble_LDADD = $(tests_core_libs)
 tests_unit_test_plan_SOURCES = tests/unit/test_plan.c
 tests_unit_test_plan_LDADD = $(tests_core_libs)
+tests_unit_test_pull_SOURCES = tests/unit/test_pull.c
+tests_unit_test_pull_LDADD = $(tests_core_libs)
 tests_unit_test_segment_SOURCES = tests/unit/test_segment.c
 tests_unit_test_segment_LDADD = $(tests_core_libs)
 endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Device messages that the receiver fetches: all sizes and alignments by both paths, many at a time, small ones that nobody comes
+ * for, and buffers that go and come again. Two or more processes on the emulated device.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/messages.h"
+
+enum { SECONDS = 120, MARGIN = 64 };
+
+static uint64_t first_seed = 1;
+
+/* By kernel, or all by copy engine. */
+static struct gf_pull_config config_for(bool kernels)
+{
+    struct gf_pull_config config;
+
+    gf_pull_config_default(&config);
+    config.copy_engine_bytes = config.host_kernel_bytes = kernels ? SIZE_MAX : 0;
+    config.block_bytes = 512;      /* so that small messages have several blocks */
+    config.start_us = 1000000;     /* a machine that is busy is no reason to rescue anything */
+    return config;
+}
+
+struct random_messages {
+    bool kernels;
+    uint64_t seed;
+    size_t rounds, messages;       /* of a round, all under way at a time */
+};
+
+/* One message of a round; both ranks draw the same. */
+struct message {
+    size_t bytes, fetched;         /* offered; asked for */
+    size_t from, to;               /* offsets in the allocations */
+    enum gf_memory_kind kind;      /* of the destination */
+    uint64_t seed;
+};
+
+static struct message draw(uint64_t *state)
+{
+    static const size_t most[] = { 4, 40, 200, 1200, 9000, 70000, 300000 };
+    static const enum gf_memory_kind kinds[] = { GF_MEMORY_DEVICE, GF_MEMORY_DEVICE, GF_MEMORY_PINNED, GF_MEMORY_HOST,
+                                                 GF_MEMORY_MANAGED };
+    struct message m = { .bytes = 1 + gftest_random(state, most[gftest_random(state, 7)]) };
+
+    m.fetched = gftest_random(state, 6) == 0 ? gftest_random(state, m.bytes + 1) : m.bytes;
+    m.from = gftest_random(state, 2) ? gftest_random(state, 64) : 16 * gftest_random(state, 4);
+    m.to = MARGIN + (gftest_random(state, 2) ? m.from % 16 : gftest_random(state, 64));
+    m.kind = kinds[gftest_random(state, 5)];
+    m.seed = *state;
+    return m;
+}
+
+static int send_round(struct gftest_messages *m, const struct message *messages, size_t count)
+{
+    struct gf_offer_name *names = calloc(count, sizeof *names);
+    char **buffers = calloc(count, sizeof *buffers);
+    struct gf_reason why = { "" };
+
+    for (size_t i = 0; i < count; i++) {
+        buffers[i] = gftest_alloc(m, GF_MEMORY_DEVICE, messages[i].from + messages[i].bytes);
+        gftest_write(m, buffers[i] + messages[i].from, messages[i].bytes, messages[i].seed);
+        gf_status status = gftest_offer(m, buffers[i] + messages[i].from, messages[i].bytes, false, &names[i], &why);
+
+        GFTEST_CHECK(m->rank, status == GF_OK, "%s", why.text);
+    }
+    for (size_t i = 0; i < count; i++) {
+        gftest_tell(m, 0, &names[i], sizeof names[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        GFTEST_CHECK(m->rank, gftest_wait_offer(m, names[i].index, &why) == GF_OK, "%s", why.text);
+        gftest_write(m, buffers[i] + messages[i].from, messages[i].bytes, 0);    /* it is ours again */
+        gftest_free(m, GF_MEMORY_DEVICE, buffers[i]);
+    }
+    GFTEST_CHECK(m->rank, !gf_offer_board_busy(m->board));
+    free(names);
+    free(buffers);
+    return 0;
+}
+
+static int check_received(struct gftest_messages *m, const struct message *message, char *buffer)
+{
+    size_t before = message->to, after = MARGIN;
+
+    GFTEST_CHECK(m->rank, gftest_holds(m, buffer, before, 1), "before %zu bytes at %zu", message->fetched, message->to);
+    GFTEST_CHECK(m->rank, gftest_holds(m, buffer + before, message->fetched, message->seed), "%zu bytes from %zu to %zu, memory %d",
+                 message->fetched, message->from, message->to, message->kind);
+    GFTEST_CHECK(m->rank, gftest_holds(m, buffer + before + message->fetched, after, 2), "after %zu bytes at %zu",
+                 message->fetched, message->to);
+    return 0;
+}
+
+static int receive_round(struct gftest_messages *m, const struct message *messages, size_t count, uint64_t *state)
+{
+    struct gf_offer_name *names = calloc(count, sizeof *names);
+    struct gf_pull *pulls = calloc(count, sizeof *pulls);
+    char **buffers = calloc(count, sizeof *buffers);
+    struct gf_reason why = { "" };
+
+    for (size_t i = 0; i < count; i++) {
+        buffers[i] = gftest_alloc(m, messages[i].kind, messages[i].to + messages[i].fetched + MARGIN);
+        gftest_write(m, buffers[i], messages[i].to, 1);
+        gftest_write(m, buffers[i] + messages[i].to + messages[i].fetched, MARGIN, 2);
+    }
+    for (size_t i = 0; i < count; i++) {
+        gftest_tell(m, 0, &names[i], sizeof names[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        gf_status status = gf_pull_start(m->engine, &names[i], buffers[i] + messages[i].to, messages[i].fetched, &pulls[i], &why);
+
+        GFTEST_CHECK(m->rank, status == GF_OK, "%s", why.text);
+        if (gftest_random(state, 8) == 0) {
+            gf_pull_engine_progress(m->engine);
+        }
+    }
+    for (size_t i = count; i-- > 0;) {
+        GFTEST_CHECK(m->rank, gftest_wait_pull(m, &pulls[i], &why) == GF_OK, "%s", why.text);
+        GFTEST_CHECK(m->rank, check_received(m, &messages[i], buffers[i]) == 0);
+        gftest_free(m, messages[i].kind, buffers[i]);
+    }
+    free(names);
+    free(pulls);
+    free(buffers);
+    return 0;
+}
+
+static int random_body(struct gftest_rank *rank)
+{
+    const struct random_messages *what = rank->argument;
+    struct gf_pull_config config = config_for(what->kernels);
+    struct gftest_messages m;
+    struct gf_reason why = { "" };
+    struct message *messages = calloc(what->messages, sizeof *messages);
+    uint64_t state = what->seed, own = what->seed + 1;
+    int result = 0;
+
+    GFTEST_CHECK(rank, gftest_messages_open(rank, &config, &m, &why) == GF_OK, "%s", why.text);
+    m.device->caps.concurrent_processes = true;    /* "solo" is to hold kernels back, not to keep us from launching */
+    for (size_t round = 0; round < what->rounds && result == 0; round++) {
+        for (size_t i = 0; i < what->messages; i++) {
+            messages[i] = draw(&state);
+        }
+        result = rank->rank == 0 ? send_round(&m, messages, what->messages) : receive_round(&m, messages, what->messages, &own);
+        gftest_barrier(rank);
+    }
+    gftest_messages_close(&m);
+    free(messages);
+    return result;
+}
+
+static void run_random(const char *emulated, struct random_messages what)
+{
+    what.seed = first_seed++;
+    print_message("emulated device \"%s\", seed %llu\n", emulated, (unsigned long long)what.seed);
+    setenv("GPUFIFO_EMULATED", emulated, 1);
+    gftest_expect(2, random_body, &what, SECONDS);
+    unsetenv("GPUFIFO_EMULATED");
+}
+
+static void test_by_kernel(void **state)
+{
+    static const char *const devices[] = { "", "weak", "blocks=1", "team=3,blocks=3", "weak,team=2", "solo" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++) {
+        run_random(devices[i], (struct random_messages){ .kernels = true, .rounds = 12, .messages = 10 });
+    }
+}
+
+static void test_by_copy_engine(void **state)
+{
+    (void)state;
+    run_random("", (struct random_messages){ .kernels = false, .rounds = 12, .messages = 10 });
+    run_random("solo", (struct random_messages){ .kernels = false, .rounds = 6, .messages = 10 });
+}
+
+static void test_many(void **state)
+{
+    (void)state;
+    run_random("weak", (struct random_messages){ .kernels = true, .rounds = 2, .messages = 300 });
+    run_random("", (struct random_messages){ .kernels = false, .rounds = 2, .messages = 300 });
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_by_kernel),
+        cmocka_unit_test(test_by_copy_engine),
+        cmocka_unit_test(test_many),
+    };
+
+    if (argc > 1) {
+        first_seed = strtoull(argv[1], NULL, 0);
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
