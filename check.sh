@@ -93,7 +93,7 @@ finish() {
 }
 
 # shellcheck disable=SC2086
-packages_install $build_packages libcmocka-dev spin cppcheck python3-mpi4py
+packages_install $build_packages libcmocka-dev spin cppcheck python3-mpi4py || exit 1
 
 since=$SECONDS
 rm -f "$source/build/build.log"

@@ -26,9 +26,9 @@ run() {
 }
 
 # shellcheck disable=SC2086
-packages_install $build_packages python3-mpi4py
+packages_install $build_packages python3-mpi4py || echo "going on with what is here; configure says if it is not enough"
 if have_gpu && ! have_nvcc; then
-    packages_install nvidia-cuda-toolkit
+    packages_install nvidia-cuda-toolkit || echo "going on without nvcc"
 fi
 echo "building in build/ …"
 build_in build ${GF_GPU_ARCH:+GF_GPU_ARCH="$GF_GPU_ARCH"} ||
@@ -53,7 +53,14 @@ launch="mpirun $spread --bind-to none -n 4 --mca pml ob1 --mca coll gpufifo,tune
 
 # shellcheck disable=SC2086
 run $launch build/examples/jacobi
-# shellcheck disable=SC2086
-run $launch "$(setting PYTHON build)" examples/mpi4py_allreduce.py
+python=$(setting PYTHON build)
+if [ -n "$python" ] && "$python" -c 'import mpi4py' 2> /dev/null; then
+    # shellcheck disable=SC2086
+    run $launch "$python" examples/mpi4py_allreduce.py
+    programs="both programs"
+else
+    echo "mpi4py is not here, so its program is left out"
+    programs="the program"
+fi
 echo
-echo "both programs computed the right results on device buffers (device: $device)"
+echo "$programs computed the right results on device buffers (device: $device)"

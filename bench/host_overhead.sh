@@ -4,13 +4,14 @@
 # The price of the component for host-only programs: runs host_overhead with the component and without it in turn, and prints the
 # medians, and the ratio of a round with its spread over the rounds.
 #
-#   host_overhead.sh BUILD-FOLDER [allreduce|messages] [--ranks N] [--rounds N] [--samples N] [--calls N] [--device NAME] [--pml NAME]
+#   host_overhead.sh BUILD-FOLDER [allreduce|messages] [--ranks N] [--rounds N] [--samples N] [--calls N] [--device NAME]
+#                    [--pml NAME]
 #
-# allreduce (default): MPI_Allreduce of 8 bytes. messages: ping-pong by MPI_Send and MPI_Recv, ping-pong by MPI_Irecv, MPI_Isend and
-# MPI_Wait, and windows of 64 messages, of 8 bytes to 64 KiB, between 2 ranks.
-# --device: what the component is told to use (default emulated; on a machine with a GPU, cuda). With "auto" and no GPU the component
-# would stay out of the way and nothing be measured. --pml: ob1 or ucx (default as Open MPI chooses). OMPI_MCA_… variables and
-# MPIRUN_OPTIONS go to both sides. Busy machines need more rounds: look at the spread before you believe the ratio.
+# allreduce (default): MPI_Allreduce of 8 bytes. messages: ping-pong by MPI_Send and MPI_Recv, ping-pong by MPI_Irecv, MPI_Isend
+# and MPI_Wait, and windows of 64 messages, of 8 bytes to 64 KiB, between 2 ranks.
+# --device: what the component is told to use (default emulated; on a machine with a GPU, cuda). With "auto" and no GPU the
+# component would stay out of the way and nothing be measured. --pml: ob1 or ucx (default as Open MPI chooses). OMPI_MCA_…
+# variables and MPIRUN_OPTIONS go to both sides. Busy machines need more rounds: look at the spread before you believe the ratio.
 set -eu
 
 fail() {
@@ -60,7 +61,8 @@ without() { once without coll ^gpufifo; }
 results=$(mktemp)
 trap 'rm -f "$results" "$results.run"' EXIT
 
-echo "host-only $what, $ranks ranks${pml:+, $pml}, median of $samples samples of about $calls calls or messages; $rounds rounds with the component for device $device and without it in turn"
+echo "host-only $what, $ranks ranks${pml:+, $pml}, median of $samples samples of about $calls calls or messages"
+echo "$rounds rounds, with the component for device $device and without it in turn"
 for round in $(seq "$rounds"); do
     if [ $((round % 2)) -eq 1 ]; then
         with

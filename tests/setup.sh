@@ -10,7 +10,8 @@ die() {
     exit 1
 }
 
-# packages_install NAME…: installs those that are missing. Elsewhere than on Debian and Ubuntu configure says what is missing.
+# packages_install NAME…: installs those that are missing; says why and returns 1 if it cannot. Elsewhere than on Debian and Ubuntu
+# configure says what is missing.
 packages_install() {
     local missing="" root=""
     if ! command -v apt-get > /dev/null; then
@@ -23,13 +24,13 @@ packages_install() {
     [ -n "$missing" ] || return 0
     echo "installing:$missing"
     if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo > /dev/null || die "to install$missing I need to be root or to have sudo"
+        command -v sudo > /dev/null || { echo "to install$missing I need to be root or to have sudo" >&2; return 1; }
         root=sudo
     fi
     # shellcheck disable=SC2086
     { $root apt-get update -q && $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing; } \
         > "$source/build/packages.log" 2>&1 < /dev/null ||
-        { tail -n 20 "$source/build/packages.log"; die "apt-get could not install$missing (build/packages.log)"; }
+        { tail -n 5 "$source/build/packages.log"; echo "apt-get could not install$missing (build/packages.log)" >&2; return 1; }
 }
 
 # build_in FOLDER [CONFIGURE-OPTION…]: configures and makes below $source; the log is FOLDER.log.

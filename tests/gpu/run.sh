@@ -13,6 +13,11 @@
 #   mps         MPI_Allreduce of 4 B to 256 MiB with 2, 4 and 8 ranks on every transport by every algorithm; types; mixed buffers
 #   cases       the reported cases that can be shown on a GPU, and the examples (under MPS)
 #   nomps       the same questions without MPS, fewer sizes
+#   pt2pt       messages: their semantics, types and random traffic, 0 bytes to 256 MiB with 2 to 4 ranks, under MPS
+#   pt2pt-nomps the same without MPS, fewer sizes
+#   latency     latency, bandwidth, both ways, pairs, 8 B to 64 MiB, under MPS; beside the staged path, or in turn with a rival:
+#               GF_RIVAL names a folder with a UCX built with CUDA (lib/libucp.so.0) that this Open MPI's pml ucx is given
+#   demo        ./demo.sh as a user starts it, without MPS and under it
 #   bench       allreduce by size beside the staged path, 2, 4 and 8 ranks, with and without MPS; JSON into the out folder
 #   overhead    what host-only programs pay
 #   all         all of them
@@ -28,14 +33,14 @@ while [ $# -gt 0 ]; do
     case $1 in
     --build) build=$2; shift ;;
     --out) out=$2; shift ;;
-    all) sections="build device kernels sanitizer mps cases nomps bench overhead" ;;
+    all) sections="build device kernels sanitizer mps cases nomps pt2pt pt2pt-nomps bench latency overhead demo" ;;
     -*) echo "run.sh: unknown option $1: --build FOLDER, --out FOLDER" >&2; exit 2 ;;
     *) sections="$sections $1" ;;
     esac
     shift
 done
 if [ -z "$sections" ]; then
-    sed -n 's/^# \{0,1\}//p' "$0" | sed -n '3,22p' >&2
+    sed -n '3,/^set -u/s/^# \{0,1\}//p' "$0" >&2
     exit 2
 fi
 out=${out:-$build/results}
@@ -47,7 +52,7 @@ OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
 OMPI_MCA_coll_gpufifo_device=cuda
 export OMPI_MCA_coll_gpufifo_device
-# Containers often refuse process_vm_readv, which Open MPI then complains about; no message here is large enough to need it.
+# Containers often refuse process_vm_readv, which Open MPI then complains about.
 OMPI_MCA_btl_vader_single_copy_mechanism=none
 export OMPI_MCA_btl_vader_single_copy_mechanism
 
@@ -151,6 +156,38 @@ runs_cases() {
     [ -z "$PYTHON" ] || ! "$PYTHON" -c 'import mpi4py' 2> /dev/null || run 4 "$PYTHON" "$source/examples/mpi4py_allreduce.py"
 }
 
+# Messages of sizes that are powers and of others, in each kind of memory at each end.
+check_messages="--iterations 5 --warmup 1"
+
+runs_messages() {
+    for ranks in 2 3 4; do
+        run $ranks tests/mpi/test_pt2pt
+        run $ranks tests/mpi/test_pt2pt_types
+        run $ranks tests/mpi/test_pt2pt_stress 1 20 $ranks
+        run $ranks tests/mpi/test_pt2pt_stress 3 20 $ranks
+    done
+    run 2 tests/mpi/test_pt2pt threads
+    for memory in device device,host host,device device,pinned; do
+        run 2 gpufifo-bench latency --min 1 --factor 4 --max "$1" --memory $memory $check_messages
+        run 2 gpufifo-bench latency --min 3 --factor 5 --max "$1" --memory $memory $check_messages
+        run 2 gpufifo-bench bibandwidth --min 8 --factor 8 --max "$1" --memory $memory --window 16 $check_messages
+    done
+    run 4 gpufifo-bench multi --min 8 --factor 8 --max "$1" --window 16 $check_messages
+    run_prints "right" 4 examples/jacobi --size 1024 --steps 100
+}
+
+runs_pt2pt() {
+    runs_messages 256M
+    MPIRUN_OPTIONS="--mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any"
+    run 2 tests/mpi/test_pt2pt
+    run 4 tests/mpi/test_pt2pt_stress 3 20 7
+    run 2 gpufifo-bench latency --min 1 --factor 4 --max 256M $check_messages
+}
+
+runs_pt2pt_nomps() {
+    runs_messages 16M
+}
+
 # runs WHICH: in a shell of its own, which may be under MPS.
 section_runs() {
     prepare_runs
@@ -166,6 +203,29 @@ bench() {
             --json "$out/allreduce-$1-$ranks.json" > "$out/allreduce-$1-$ranks.txt" 2>&1 || { cat "$out/allreduce-$1-$ranks.txt"; return 1; }
         cat "$out/allreduce-$1-$ranks.txt"
     done
+}
+
+# messages TEST RANKS MOST-BYTES: each rank bound to a core of its own, not giving way.
+messages() {
+    ours="-n $2 --bind-to core --mca pml ob1"
+    rival="LD_LIBRARY_PATH=${GF_RIVAL:-}/lib:$build/.libs UCX_TLS=self,sysv,posix,cuda_copy,cuda_ipc -n $2 --bind-to core
+        --mca pml ucx --mca coll ^gpufifo,hcoll --mca osc ^ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any"
+    echo "== $1, $2 ranks"
+    if [ -n "${GF_RIVAL:-}" ]; then
+        "$build/gpufifo-env" "$build/gpufifo-bench" "$1" --max "$3" --json "$out/$1.json" --compare "$ours" --compare "$rival"
+    else
+        # shellcheck disable=SC2086
+        "$build/gpufifo-env" "$MPIRUN" $ours "$build/gpufifo-bench" "$1" --max "$3" --json "$out/$1.json" --staged
+    fi
+}
+
+latency() {
+    messages latency 2 64M && messages bandwidth 2 64M && messages bibandwidth 2 16M && messages multi 4 16M
+}
+
+section_demo() {
+    unset OMPI_MCA_coll_gpufifo_device OMPI_MCA_btl_vader_single_copy_mechanism LD_LIBRARY_PATH
+    "$source/demo.sh" && "$source/tests/gpu/mps.sh" "$source/demo.sh"
 }
 
 section_overhead() {
@@ -185,14 +245,18 @@ under_mps() {
 
 section() {
     case $1 in
-    build | device | kernels | sanitizer | overhead)
+    build | device | kernels | sanitizer | overhead | demo)
         prepare_runs
         "section_$1"
         ;;
-    mps | cases) under_mps "inside-$1" ;;
-    inside-mps) section_runs mps ;;
-    inside-cases) section_runs cases ;;
+    mps | cases | pt2pt | latency) under_mps "inside-$1" ;;
+    inside-mps | inside-cases | inside-pt2pt) section_runs "${1#inside-}" ;;
     nomps) section_runs nomps ;;
+    pt2pt-nomps) section_runs pt2pt_nomps ;;
+    inside-latency)
+        prepare_runs
+        latency
+        ;;
     bench)
         prepare_runs
         under_mps inside-bench && bench nomps 64M 8 40
@@ -221,12 +285,12 @@ for name in $sections; do
     (section "$name") > "$out/$name.log" 2>&1
     result=$?
     case $name in
-    mps | nomps | cases) grep -A 12 '^FAIL' "$out/$name.log"; tail -n 1 "$out/$name.log" ;;
+    mps | nomps | cases | pt2pt | pt2pt-nomps) grep -A 12 '^FAIL' "$out/$name.log"; tail -n 1 "$out/$name.log" ;;
     *) tail -n "${RUN_TAIL:-100}" "$out/$name.log" ;;
     esac
     said=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$out/$name.log" | tail -n 1)
     if [ $result -eq 0 ]; then word=ok; else word="FAILED ($result)"; status=1; fi
-    summary="$summary$(printf '  %-10s %-12s %4d s  %s' "$name" "$word" $(($(date +%s) - start)) "$said")
+    summary="$summary$(printf '  %-11s %-12s %4d s  %s' "$name" "$word" $(($(date +%s) - start)) "$said")
 "
 done
 echo "===== summary ($(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2> /dev/null | head -n 1))"
