@@ -17,6 +17,9 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/pt2pt/send.c mca_coll_gpufifo/pt2pt/recv.c mca_coll_gpufifo/pt2pt/post.c mca_coll_gpufifo/pt2pt/persistent.c \
     mca_coll_gpufifo/pt2pt/request.c mca_coll_gpufifo/pt2pt/request.h mca_coll_gpufifo/pt2pt/bounce.c mca_coll_gpufifo/pt2pt/bounce.h \
     mca_coll_gpufifo/pt2pt/replace.c mca_coll_gpufifo/pt2pt/replace.h \
+    mca_coll_gpufifo/pt2pt/host_data.c mca_coll_gpufifo/pt2pt/host_data.h \
+    mca_coll_gpufifo/pt2pt/rendezvous.c mca_coll_gpufifo/pt2pt/rendezvous.h mca_coll_gpufifo/pt2pt/offer.c mca_coll_gpufifo/pt2pt/offer.h \
+    mca_coll_gpufifo/pt2pt/queue.c mca_coll_gpufifo/pt2pt/queue.h mca_coll_gpufifo/pt2pt/arrive.c \
     mca_coll_gpufifo/pt2pt/card.c mca_coll_gpufifo/pt2pt/card.h mca_coll_gpufifo/pt2pt/rts.c mca_coll_gpufifo/pt2pt/rts.h
 
 # Staging, and the collectives that use it.

@@ -16,6 +16,7 @@ static const struct {
     [GF_PATH_LOCAL] = {"local", "run as one copy on the device"},
     [GF_PATH_STAGED] = {"staged", "staged through host memory to the component that was selected before gpufifo"},
     [GF_PATH_PT2PT_STAGED] = {"pt2pt_staged", "packed to or unpacked from host memory, in which the PML moved them"},
+    [GF_PATH_PT2PT_PULLED] = {"pt2pt_pulled", "fetched by the receiver from the sender's buffer"},
 };
 
 /* The default reader loads one value from ctx; an atomic counter has the size and alignment of its plain type. */
@@ -35,7 +36,7 @@ static int register_one(const mca_base_component_t *component, const char *what,
 
     snprintf(name, sizeof(name), "%s_%s", what, paths[path].name);
     snprintf(text, sizeof(text), "%s of this process's %s that were %s", what[0] == 'c' ? "Number" : "Bytes",
-             path == GF_PATH_PT2PT_STAGED ? "point-to-point messages from and to device buffers" : "collectives on device buffers",
+             path >= GF_PATH_PT2PT_STAGED ? "point-to-point messages from and to device buffers" : "collectives on device buffers",
              paths[path].text);
     return register_counter(component, name, text, counter);
 }

@@ -4,23 +4,101 @@
  */
 #include "mca_coll_gpufifo/pt2pt/bounce.h"
 
+#include <sys/mman.h>
+
 #include "mca_coll_gpufifo/memory_kind.h"
+
+/* Beyond so many bytes a landing is pageable: pinned memory is dear to make, and most large messages do not pass it. */
+enum { LARGEST_PINNED_LANDING = 1 << 20 };
 
 gf_status gf_pt2pt_bounce_open(struct gf_pt2pt_bounce *bounce, const void *user, size_t count, ompi_datatype_t *type,
                                struct gf_reason *why)
 {
-    struct gf_pointer info;
-    ptrdiff_t offset = 0;
     gf_status status;
 
     *bounce = (struct gf_pt2pt_bounce){.user = (void *)user, .layout = gf_layout_equal(1, count, type)};
-    bounce->bytes = gf_layout_measure(&bounce->layout).bytes;
+    bounce->bytes = count * type->super.size;
+    status = gf_pt2pt_bounce_renew(bounce, why);
+    return status == GF_OK ? gf_stage_pool_get(mca_coll_gpufifo_component.staging, bounce->where.ordinal, &bounce->pool, why)
+                           : status;
+}
+
+gf_status gf_pt2pt_bounce_renew(struct gf_pt2pt_bounce *bounce, struct gf_reason *why)
+{
+    ptrdiff_t offset = 0;
+
     gf_layout_any_byte(&bounce->layout, &offset);
-    status = gf_memory_query(gf_layout_address(user, offset), &info, why);
-    if (status == GF_OK) {
-        status = gf_stage_pool_get(mca_coll_gpufifo_component.staging, info.ordinal, &bounce->pool, why);
+    return gf_memory_query(gf_layout_address(bounce->user, offset), &bounce->where, why);
+}
+
+char *gf_pt2pt_bounce_run(const struct gf_pt2pt_bounce *bounce)
+{
+    const opal_datatype_t *type = &bounce->layout.type->super;
+
+    return opal_datatype_is_contiguous_memory_layout(type, bounce->layout.count > 1 ? 2 : 1)
+               ? gf_layout_address(bounce->user, type->true_lb) : NULL;
+}
+
+static void give_memory_back(struct gf_pt2pt_bounce *bounce)
+{
+    if (bounce->memory && bounce->pageable) {
+        munmap(bounce->memory, bounce->room);
+    } else if (bounce->memory) {
+        gf_bounce_free(bounce->pool, bounce->memory, bounce->room);
     }
-    return status == GF_OK ? gf_bounce_alloc(bounce->pool, bounce->bytes, &bounce->memory, why) : status;
+    bounce->memory = NULL;
+    bounce->room = 0;
+    bounce->pageable = false;
+}
+
+gf_status gf_pt2pt_bounce_pin(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why)
+{
+    gf_status status;
+
+    if (bounce->memory && !bounce->pageable && bounce->room >= bytes) {
+        return GF_OK;
+    }
+    give_memory_back(bounce);
+    status = gf_bounce_alloc(bounce->pool, bytes, &bounce->memory, why);
+    bounce->room = status == GF_OK ? bytes : 0;
+    return status;
+}
+
+gf_status gf_pt2pt_bounce_land(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why)
+{
+    void *memory;
+
+    if (bounce->memory && bounce->room >= bytes) {
+        return GF_OK;
+    }
+    if (bytes <= LARGEST_PINNED_LANDING) {
+        return gf_pt2pt_bounce_pin(bounce, bytes, why);
+    }
+    give_memory_back(bounce);
+    memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        gf_reason_set(why, "no host memory for a message of up to %zu bytes", bytes);
+        return GF_ERR_NO_MEMORY;
+    }
+    bounce->memory = memory;
+    bounce->room = bytes;
+    bounce->pageable = true;
+    return GF_OK;
+}
+
+/* What came is pageable memory, which kernels do not reach. */
+static gf_status move_to_pinned(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why)
+{
+    void *memory;
+    gf_status status = gf_bounce_alloc(bounce->pool, bytes, &memory, why);
+
+    if (status == GF_OK) {
+        memcpy(memory, bounce->memory, bytes);
+        give_memory_back(bounce);
+        bounce->memory = memory;
+        bounce->room = bytes;
+    }
+    return status;
 }
 
 /* Queues the planned copy in a stream of its own. */
@@ -36,7 +114,6 @@ gf_status gf_pt2pt_bounce_load(struct gf_pt2pt_bounce *bounce, struct gf_reason 
     gf_status status = gf_transfer_pack(&bounce->transfer, &bounce->layout, bounce->pool, bounce->memory, bounce->user, why);
     struct gf_reason later;
 
-    gf_pvars_count(&mca_coll_gpufifo_component.pvars, GF_PATH_PT2PT_STAGED, bounce->bytes);
     if (status == GF_OK) {
         status = queue(bounce, why);
     }
@@ -49,10 +126,14 @@ gf_status gf_pt2pt_bounce_load(struct gf_pt2pt_bounce *bounce, struct gf_reason 
 
 gf_status gf_pt2pt_bounce_store(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why)
 {
-    gf_status status = gf_transfer_unpack(&bounce->transfer, &bounce->layout, bounce->pool, bounce->user, bounce->memory,
-                                          bytes, why);
+    gf_status status = GF_OK;
 
-    gf_pvars_count(&mca_coll_gpufifo_component.pvars, GF_PATH_PT2PT_STAGED, bytes);
+    if (bounce->pageable && !gf_pt2pt_bounce_run(bounce)) {
+        status = move_to_pinned(bounce, bytes, why);
+    }
+    if (status == GF_OK) {
+        status = gf_transfer_unpack(&bounce->transfer, &bounce->layout, bounce->pool, bounce->user, bounce->memory, bytes, why);
+    }
     return status == GF_OK ? queue(bounce, why) : status;
 }
 
@@ -90,8 +171,6 @@ void gf_pt2pt_bounce_close(struct gf_pt2pt_bounce *bounce)
     struct gf_reason why;
 
     gf_pt2pt_bounce_finish(bounce, &why);
-    if (bounce->memory) {
-        gf_bounce_free(bounce->pool, bounce->memory, bounce->bytes);
-    }
+    give_memory_back(bounce);
     *bounce = (struct gf_pt2pt_bounce){0};
 }

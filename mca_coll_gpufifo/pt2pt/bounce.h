@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The host copy of one message: pinned memory with the message's data packed, that is as MPI_Pack would put it, and the copies
- * between it and a buffer in device memory. To the PML it is so many MPI_PACKED, which match any type signature.
+ * The host copy of one message: memory with the message's data packed, that is as MPI_Pack would put it, and the copies between it
+ * and a buffer in device memory. To the PML it is so many MPI_PACKED, which match any type signature.
  */
 #ifndef GF_MCA_PT2PT_BOUNCE_H
 #define GF_MCA_PT2PT_BOUNCE_H
@@ -13,17 +13,32 @@ struct gf_pt2pt_bounce {
     void *user;                        /* the program's buffer */
     struct gf_layout layout;
     size_t bytes;                      /* of the layout's data; never 0 */
-    struct gf_stage_pool *pool;
-    void *memory;                      /* pinned; null: closed */
+    struct gf_pointer where;           /* the allocation that has the buffer */
+    struct gf_stage_pool *pool;        /* of its device; null: closed */
+    void *memory;                      /* null: none */
+    size_t room;                       /* bytes of memory */
+    bool pageable;                     /* it is a mapping of its own, of which only touched pages exist; else pinned */
     struct gf_transfer transfer;       /* the copy under way */
     struct gf_stage_lane *lane;        /* its stream; null: none is under way */
 };
 
-/* Finds the buffer's device and makes the memory. On failure it is closed. */
+/* Finds the buffer's device. On failure it is closed. */
 gf_status gf_pt2pt_bounce_open(struct gf_pt2pt_bounce *bounce, const void *user, size_t count, ompi_datatype_t *type,
                                struct gf_reason *why);
 
-/* From the user's buffer; waits for the copy. */
+/* Asks again where the buffer lies: between the starts of a persistent request the program may have freed and made it. */
+gf_status gf_pt2pt_bounce_renew(struct gf_pt2pt_bounce *bounce, struct gf_reason *why);
+
+/* The start of the data if they have no gaps, else null. */
+char *gf_pt2pt_bounce_run(const struct gf_pt2pt_bounce *bounce);
+
+/* Makes pinned memory of so many bytes, if there is not as much yet. */
+gf_status gf_pt2pt_bounce_pin(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why);
+
+/* Makes memory for a message that nobody knows yet, of up to so many bytes: a large one costs nothing until it is written to. */
+gf_status gf_pt2pt_bounce_land(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why);
+
+/* All data from the user's buffer to memory; waits for the copy. */
 gf_status gf_pt2pt_bounce_load(struct gf_pt2pt_bounce *bounce, struct gf_reason *why);
 
 /* The first `bytes` to the user's buffer, of which nothing else is touched. Queues the copy; finish must follow. */

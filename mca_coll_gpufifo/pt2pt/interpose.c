@@ -10,7 +10,7 @@
 #include "mca_coll_gpufifo/pt2pt/card.h"
 #include "mca_coll_gpufifo/pt2pt/functions.h"
 #include "mca_coll_gpufifo/pt2pt/replace.h"
-#include "mca_coll_gpufifo/pt2pt/request.h"
+#include "mca_coll_gpufifo/pt2pt/queue.h"
 
 enum { CLOSE_ROUNDS = 1000 };          /* MPI_Finalize must not hang on a request that nobody will complete */
 
@@ -117,7 +117,7 @@ void gf_pt2pt_close(void)
     if (!pt2pt->installed) {
         return;
     }
-    for (int round = 0; round < CLOSE_ROUNDS && gf_pt2pt_queue_active(pt2pt->queue) > 0; round++) {
+    for (int round = 0; round < CLOSE_ROUNDS && gf_pt2pt_queue_busy(pt2pt->queue); round++) {
         opal_progress();
     }
     restore(pt2pt);

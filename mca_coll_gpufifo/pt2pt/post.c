@@ -1,38 +1,156 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Posting one of our requests to the PML, be it the only time or one start of many.
+ * Posting our requests to the PML, be it the only time or one start of many.
  */
 #include "mca_coll_gpufifo/pt2pt/functions.h"
-#include "mca_coll_gpufifo/pt2pt/request.h"
+#include "mca_coll_gpufifo/pt2pt/queue.h"
 
-static int post_inner(gf_pt2pt_request_t *request, ompi_request_t **inner)
+/* The message of a receive is there; one thread. What needs the lock or time is the progress callback's. */
+static void landed(gf_pt2pt_request_t *request)
+{
+    const ompi_status_public_t *status = &request->inner->req_status;
+
+    if (OPAL_LIKELY(!request->device && status->_ucount != GF_RTS_BYTES)) {
+        gf_pt2pt_request_arrive(request, status, NULL);
+        request->phase = GF_PT2PT_IDLE;
+        gf_pt2pt_request_complete(request);
+    } else {
+        gf_pt2pt_queue_add(gf_pt2pt_queue_get(), request);
+    }
+}
+
+/* Called by Open MPI when an inner receive completes; one thread. Returns 1: the inner request may be gone, or in use again. The PML's
+ * pool must get it back without our mark. */
+static int inner_completed(ompi_request_t *inner)
+{
+    gf_pt2pt_request_t *request = inner->req_complete_cb_data;
+
+    inner->req_complete_cb_data = NULL;
+    inner->req_complete = REQUEST_COMPLETED;
+    landed(request);
+    return 1;
+}
+
+/* The inner request was posted. With threads, a callback could come before we have set it: the list is looked through instead. */
+static void watch(gf_pt2pt_request_t *request, enum gf_pt2pt_phase phase)
+{
+    struct gf_pt2pt_queue *queue = gf_pt2pt_queue_get();
+
+    request->phase = phase;
+    gf_pt2pt_request_begin(request);
+    if (OPAL_UNLIKELY(request->device)) {
+        gf_pt2pt_queue_expect(queue);
+    }
+    if (OPAL_UNLIKELY(opal_using_threads() || gf_pt2pt_request_sends(request))) {
+        gf_pt2pt_queue_add(queue, request);
+    } else if (REQUEST_COMPLETE(request->inner)) {
+        landed(request);
+    } else {
+        request->inner->req_complete_cb_data = request;
+        request->inner->req_complete_cb = inner_completed;
+    }
+}
+
+static int send_bytes(gf_pt2pt_request_t *request, const void *data, size_t bytes, mca_pml_base_send_mode_t mode)
 {
     const mca_pml_base_request_t *base = &request->super;
-    struct gf_pt2pt_bounce *bounce = &request->bounce;
 
-    if (gf_pt2pt_request_sends(request)) {
-        return gf_pt2pt_saved()->pml_isend(bounce->memory, bounce->bytes, MPI_PACKED, base->req_peer, base->req_tag,
-                                           request->mode, base->req_comm, inner);
+    return gf_pt2pt_saved()->pml_isend(data, bytes, MPI_PACKED, base->req_peer, base->req_tag, mode, base->req_comm,
+                                       &request->inner);
+}
+
+static int post_staged(gf_pt2pt_request_t *request)
+{
+    struct gf_pt2pt_bounce *bounce = &request->bounce;
+    struct gf_reason why = {""};
+    gf_status status = gf_pt2pt_bounce_pin(bounce, bounce->bytes, &why);
+    int result;
+
+    if (status == GF_OK) {
+        status = gf_pt2pt_bounce_load(bounce, &why);
     }
-    return gf_pt2pt_saved()->pml_irecv(bounce->memory, bounce->bytes, MPI_PACKED, base->req_peer, base->req_tag, base->req_comm,
-                                       inner);
+    if (status != GF_OK) {
+        return gf_pt2pt_request_report(request, status, &why);
+    }
+    gf_pvars_count(&mca_coll_gpufifo_component.pvars, GF_PATH_PT2PT_STAGED, bounce->bytes);
+    result = send_bytes(request, bounce->memory, bounce->bytes, request->mode);
+    if (result == MPI_SUCCESS) {
+        watch(request, GF_PT2PT_INNER);
+    }
+    return result;
+}
+
+static int post_send(gf_pt2pt_request_t *request)
+{
+    return post_staged(request);
+}
+
+/* Where the PML may put the message: *data, *count, *type. Whatever comes, an RTS must fit. */
+static gf_status find_landing(gf_pt2pt_request_t *request, void **data, size_t *count, ompi_datatype_t **type, struct gf_reason *why)
+{
+    struct gf_host_data host = gf_pt2pt_request_host_data(request);
+    gf_status status;
+
+    *count = request->bytes < GF_RTS_BYTES ? GF_RTS_BYTES : request->bytes;
+    *type = MPI_PACKED;
+    if (OPAL_UNLIKELY(request->device)) {
+        status = gf_pt2pt_bounce_land(&request->bounce, *count, why);
+        *data = request->bounce.memory;
+        return status;
+    }
+    *data = request->head;
+    if (request->bytes >= GF_RTS_BYTES) {
+        gf_host_data_pack(&host, request->head, GF_RTS_BYTES);
+        *data = host.buffer;
+        *count = host.count;
+        *type = host.type;
+    }
+    return GF_OK;
+}
+
+/* message: null unless it is matched already. */
+static int post_receive(gf_pt2pt_request_t *request, struct ompi_message_t **message)
+{
+    const mca_pml_base_request_t *base = &request->super;
+    struct gf_reason why = {""};
+    ompi_datatype_t *type;
+    size_t count;
+    void *data;
+    gf_status status = find_landing(request, &data, &count, &type, &why);
+    int result;
+
+    if (OPAL_UNLIKELY(status != GF_OK)) {
+        return gf_pt2pt_request_report(request, status, &why);
+    }
+    if (message) {
+        result = gf_pt2pt_saved()->pml_imrecv(data, count, type, message, &request->inner);
+    } else {
+        result = gf_pt2pt_saved()->pml_irecv(data, count, type, base->req_peer, base->req_tag, base->req_comm, &request->inner);
+    }
+    if (result == MPI_SUCCESS) {
+        watch(request, GF_PT2PT_INNER);
+    }
+    return result;
+}
+
+/* Of the last start, if there was one. */
+static void free_inner(gf_pt2pt_request_t *request)
+{
+    if (request->inner) {
+        ompi_request_free(&request->inner);
+        request->inner = NULL;
+    }
 }
 
 int gf_pt2pt_request_post(gf_pt2pt_request_t *request)
 {
-    struct gf_reason why = {""};
-    ompi_request_t *inner = NULL;
-    gf_status status = gf_pt2pt_request_sends(request) ? gf_pt2pt_bounce_load(&request->bounce, &why) : GF_OK;
-    int result;
+    free_inner(request);
+    return gf_pt2pt_request_sends(request) ? post_send(request) : post_receive(request, NULL);
+}
 
-    if (status != GF_OK) {
-        return gf_error_to_mpi(status, &why, request->super.req_comm, request->function);
-    }
-    result = post_inner(request, &inner);
-    if (result == MPI_SUCCESS) {
-        gf_pt2pt_request_activate(request, inner);
-    }
-    return result;
+int gf_pt2pt_request_post_matched(gf_pt2pt_request_t *request, struct ompi_message_t **message)
+{
+    return post_receive(request, message);
 }
 
 int gf_pt2pt_request_new(const struct gf_pt2pt_arguments *arguments, ompi_request_t **request)

@@ -1,122 +1,164 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Receives. A buffer in device memory gets its message by way of host memory that can take as much, whoever sends it: how much
- * comes is known only then, and only that is written.
+ * Receives. Any may match an RTS, whatever its buffer, if a process of this node is there to send one; then it gets a request of ours.
+ * Only a blocking one to host memory, in a process with one thread, can do without, and looks at what it got.
  */
 #include "mca_coll_gpufifo/pt2pt/functions.h"
-#include "mca_coll_gpufifo/pt2pt/request.h"
+#include "mca_coll_gpufifo/pt2pt/queue.h"
 
 #include "ompi/message/message.h"
 
-/* Who receives: recv with source and tag, mrecv with a message that is matched already. */
-struct source {
-    int peer, tag;
-    ompi_communicator_t *comm;
-    struct ompi_message_t **message;   /* null: recv */
-    const char *function;
-};
-
-static int receive_to_host(struct gf_pt2pt_bounce *bounce, const struct source *source, ompi_status_public_t *status)
+/* The message passes us whatever it is? */
+static inline bool passes(const void *buffer, int tag)
 {
-    if (source->message) {
-        return gf_pt2pt_saved()->pml_mrecv(bounce->memory, bounce->bytes, MPI_PACKED, source->message, status);
-    }
-    return gf_pt2pt_saved()->pml_recv(bounce->memory, bounce->bytes, MPI_PACKED, source->peer, source->tag, source->comm, status);
+    return tag < MPI_ANY_TAG || (!mca_coll_gpufifo_component.pt2pt.near && gf_memory_is_known_host(buffer));
 }
 
-/* What of the status the PML sets, and what it leaves as the program had it, stays its choice. */
-static int recv_staged(void *buffer, size_t count, ompi_datatype_t *type, const struct source *source,
-                       ompi_status_public_t *users)
+/* It was an RTS, and lies in `head`: the receive begins anew, as one that has it. */
+static __opal_attribute_noinline__ int recv_offered(const struct gf_pt2pt_arguments *arguments, const unsigned char *head,
+                                                    ompi_status_public_t *status)
 {
-    ompi_status_public_t status = users != MPI_STATUS_IGNORE ? *users : ompi_status_empty;
-    struct gf_pt2pt_bounce bounce;
-    struct gf_reason why = {""};
-    gf_status copy = gf_pt2pt_bounce_open(&bounce, buffer, count, type, &why);
-    int result = MPI_SUCCESS;
+    ompi_status_public_t came = *status;
+    gf_pt2pt_request_t *request;
+    int result = gf_pt2pt_request_create(arguments, &request);
 
-    if (copy == GF_OK) {
-        result = receive_to_host(&bounce, source, &status);
-        if (result == MPI_SUCCESS && !status._cancelled && status._ucount > 0) {
-            copy = gf_pt2pt_bounce_store(&bounce, status._ucount, &why);
-        }
-        if (copy == GF_OK) {
-            copy = gf_pt2pt_bounce_finish(&bounce, &why);
-        }
-        if (users != MPI_STATUS_IGNORE) {
-            *users = status;
-        }
+    if (result != MPI_SUCCESS) {
+        return result;
     }
-    if (copy != GF_OK) {
-        result = gf_error_to_mpi(copy, &why, source->comm, source->function);
+    came.MPI_ERROR = MPI_SUCCESS;
+    came._cancelled = false;
+    gf_pt2pt_request_begin(request);
+    gf_pt2pt_queue_deliver(gf_pt2pt_queue_get(), request, &came, head);
+    return gf_pt2pt_request_wait(gf_pt2pt_request_outer(request), status);
+}
+
+/* The buffer has room for an RTS; what it overwrites is kept. */
+static int recv_long(const struct gf_pt2pt_arguments *a, const struct gf_host_data *host, ompi_status_public_t *status)
+{
+    unsigned char before[GF_RTS_BYTES], head[GF_RTS_BYTES];
+    struct gf_rts rts;
+    int result;
+
+    gf_host_data_pack(host, before, sizeof before);
+    result = gf_pt2pt_saved()->pml_recv(host->buffer, host->count, host->type, a->peer, a->tag, a->comm, status);
+    if (OPAL_LIKELY(result != MPI_SUCCESS || status->_ucount != GF_RTS_BYTES)) {
+        return result;
     }
-    gf_pt2pt_bounce_close(&bounce);
+    gf_host_data_pack(host, head, sizeof head);
+    if (!gf_rts_read(head, sizeof head, a->comm, status->MPI_SOURCE, &rts)) {
+        return result;
+    }
+    gf_host_data_unpack(host, before, sizeof before);
+    return recv_offered(a, head, status);
+}
+
+/* It has not. */
+static int recv_short(const struct gf_pt2pt_arguments *a, const struct gf_host_data *host, ompi_status_public_t *status)
+{
+    unsigned char head[GF_RTS_BYTES];
+    size_t bytes = gf_host_data_bytes(host);
+    struct gf_rts rts;
+    int result = gf_pt2pt_saved()->pml_recv(head, sizeof head, MPI_PACKED, a->peer, a->tag, a->comm, status);
+
+    if (OPAL_UNLIKELY(result != MPI_SUCCESS)) {
+        return result;
+    }
+    if (OPAL_UNLIKELY(status->_ucount > bytes)) {
+        if (gf_rts_read(head, status->_ucount, a->comm, status->MPI_SOURCE, &rts)) {
+            return recv_offered(a, head, status);
+        }
+        result = MPI_ERR_TRUNCATE;
+    }
+    gf_host_data_unpack(host, head, status->_ucount < bytes ? status->_ucount : bytes);
     return result;
 }
 
-static __opal_attribute_noinline__ int recv_anything(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag,
-                                                     ompi_communicator_t *comm, ompi_status_public_t *status)
+/* With device work under way, the PML's own wait would look after it too rarely; with threads, another one may take a message out
+ * of the PML in between. */
+static inline bool needs_request(void)
 {
-    if (!gf_pt2pt_is_device(buffer, count, type)) {
-        return gf_pt2pt_saved()->pml_recv(buffer, count, type, peer, tag, comm, status);
-    }
-    return recv_staged(buffer, count, type,
-                       &(struct source){.peer = peer, .tag = tag, .comm = comm, .function = "MPI_Recv"}, status);
+    return opal_using_threads() || gf_pt2pt_queue_busy(gf_pt2pt_queue_get());
+}
+
+static int recv_by_request(const struct gf_pt2pt_arguments *arguments, ompi_status_public_t *status)
+{
+    ompi_request_t *request;
+    int result = gf_pt2pt_request_new(arguments, &request);
+
+    return result == MPI_SUCCESS ? gf_pt2pt_request_wait(request, status) : result;
 }
 
 int gf_pt2pt_recv(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,
                   ompi_status_public_t *status)
 {
-    if (OPAL_LIKELY(gf_pt2pt_is_plain(buffer, tag))) {
+    if (passes(buffer, tag)) {
         return gf_pt2pt_saved()->pml_recv(buffer, count, type, peer, tag, comm, status);
     }
-    return recv_anything(buffer, count, type, peer, tag, comm, status);
-}
 
-int gf_pt2pt_mrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message,
-                   ompi_status_public_t *status)
-{
-    if (!gf_pt2pt_is_device(buffer, count, type)) {
-        return gf_pt2pt_saved()->pml_mrecv(buffer, count, type, message, status);
-    }
-    return recv_staged(buffer, count, type,
-                       &(struct source){.comm = (*message)->comm, .message = message, .function = "MPI_Mrecv"}, status);
-}
+    struct gf_pt2pt_arguments arguments = {.buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm,
+                                           .device = gf_pt2pt_is_device(buffer, count, type), .function = "MPI_Recv"};
+    struct gf_host_data host = {buffer, count, type};
+    ompi_status_public_t ignored;
 
-static __opal_attribute_noinline__ int irecv_anything(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag,
-                                                      ompi_communicator_t *comm, ompi_request_t **request)
-{
-    if (!gf_pt2pt_is_device(buffer, count, type)) {
-        return gf_pt2pt_saved()->pml_irecv(buffer, count, type, peer, tag, comm, request);
+    if (arguments.device || (mca_coll_gpufifo_component.pt2pt.near && needs_request())) {
+        return recv_by_request(&arguments, status);
     }
-    return gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
-        .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm,
-        .function = "MPI_Irecv"}, request);
+    if (!mca_coll_gpufifo_component.pt2pt.near) {
+        return gf_pt2pt_saved()->pml_recv(buffer, count, type, peer, tag, comm, status);
+    }
+    if (status == MPI_STATUS_IGNORE) {
+        status = &ignored;
+    }
+    return (gf_host_data_bytes(&host) < GF_RTS_BYTES ? recv_short : recv_long)(&arguments, &host, status);
 }
 
 int gf_pt2pt_irecv(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,
                    ompi_request_t **request)
 {
-    if (OPAL_LIKELY(gf_pt2pt_is_plain(buffer, tag))) {
+    bool device;
+
+    if (passes(buffer, tag)) {
         return gf_pt2pt_saved()->pml_irecv(buffer, count, type, peer, tag, comm, request);
     }
-    return irecv_anything(buffer, count, type, peer, tag, comm, request);
+    device = gf_pt2pt_is_device(buffer, count, type);
+    if (!device && !mca_coll_gpufifo_component.pt2pt.near) {
+        return gf_pt2pt_saved()->pml_irecv(buffer, count, type, peer, tag, comm, request);
+    }
+    return gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
+        .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .device = device,
+        .function = "MPI_Irecv"}, request);
 }
 
 int gf_pt2pt_irecv_init(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,
                         ompi_request_t **request)
 {
-    if (!gf_pt2pt_is_device(buffer, count, type)) {
+    bool device = tag >= MPI_ANY_TAG && gf_pt2pt_is_device(buffer, count, type);
+
+    if (tag < MPI_ANY_TAG || (!device && !mca_coll_gpufifo_component.pt2pt.near)) {
         return gf_pt2pt_saved()->pml_irecv_init(buffer, count, type, peer, tag, comm, request);
     }
     return gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
         .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .persistent = true,
-        .function = "MPI_Recv_init"}, request);
+        .device = device, .function = "MPI_Recv_init"}, request);
+}
+
+/* A message of the PML's that a probe has matched is no RTS, or it would be one of ours. */
+int gf_pt2pt_mrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message,
+                   ompi_status_public_t *status)
+{
+    ompi_request_t *request;
+    int result;
+
+    if (!gf_pt2pt_is_device(buffer, count, type)) {
+        return gf_pt2pt_saved()->pml_mrecv(buffer, count, type, message, status);
+    }
+    result = gf_pt2pt_imrecv(buffer, count, type, message, &request);
+    return result == MPI_SUCCESS ? gf_pt2pt_request_wait(request, status) : result;
 }
 
 int gf_pt2pt_imrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message, ompi_request_t **request)
 {
     gf_pt2pt_request_t *ours;
-    ompi_request_t *inner;
     int result;
 
     if (!gf_pt2pt_is_device(buffer, count, type)) {
@@ -124,16 +166,15 @@ int gf_pt2pt_imrecv(void *buffer, size_t count, ompi_datatype_t *type, struct om
     }
     result = gf_pt2pt_request_create(&(struct gf_pt2pt_arguments){
         .buffer = buffer, .count = count, .type = type, .peer = (*message)->peer, .tag = MPI_ANY_TAG, .comm = (*message)->comm,
-        .function = "MPI_Imrecv"}, &ours);
+        .device = true, .function = "MPI_Imrecv"}, &ours);
     if (result != MPI_SUCCESS) {
         return result;
     }
-    result = gf_pt2pt_saved()->pml_imrecv(ours->bounce.memory, ours->bounce.bytes, MPI_PACKED, message, &inner);
+    result = gf_pt2pt_request_post_matched(ours, message);
     if (result != MPI_SUCCESS) {
         gf_pt2pt_request_destroy(ours);
         return result;
     }
-    gf_pt2pt_request_activate(ours, inner);
     *request = gf_pt2pt_request_outer(ours);
     return MPI_SUCCESS;
 }

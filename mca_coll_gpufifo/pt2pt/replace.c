@@ -8,11 +8,11 @@
 #include <stdlib.h>
 
 #include "ompi/errhandler/errhandler.h"
-#include "opal/datatype/opal_convertor.h"
 #include "opal/mca/patcher/patcher.h"
 
 #include "mca_coll_gpufifo/pt2pt/bounce.h"
 #include "mca_coll_gpufifo/pt2pt/functions.h"
+#include "mca_coll_gpufifo/pt2pt/host_data.h"
 
 static const char function_name[] = "MPI_Sendrecv_replace";
 
@@ -57,8 +57,12 @@ static int replace_on_device(const struct exchange *x, MPI_Comm comm)
     int result;
 
     if (status == GF_OK) {
+        status = gf_pt2pt_bounce_pin(&bounce, bounce.bytes, &why);
+    }
+    if (status == GF_OK) {
         status = gf_pt2pt_bounce_load(&bounce, &why);
     }
+    gf_pvars_count(&mca_coll_gpufifo_component.pvars, GF_PATH_PT2PT_STAGED, bounce.bytes);
     if (status == GF_OK) {
         result = sendrecv_packed(x, bounce.memory, bounce.bytes, comm);
     } else {
@@ -69,19 +73,6 @@ static int replace_on_device(const struct exchange *x, MPI_Comm comm)
     return result;
 }
 
-static void pack(const struct exchange *x, void *packed, size_t bytes)
-{
-    struct iovec target = {packed, bytes};
-    opal_convertor_t convertor;
-    uint32_t count = 1;
-
-    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
-    opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &x->type->super, (size_t)x->count, x->buffer, 0,
-                                             &convertor);
-    opal_convertor_pack(&convertor, &target, &count, &bytes);
-    OBJ_DESTRUCT(&convertor);
-}
-
 static int replace_on_host(const struct exchange *x, size_t bytes, MPI_Comm comm)
 {
     char few[2048], *packed = bytes <= sizeof few ? few : malloc(bytes);
@@ -90,7 +81,7 @@ static int replace_on_host(const struct exchange *x, size_t bytes, MPI_Comm comm
     if (!packed) {
         return OMPI_ERRHANDLER_INVOKE(comm, MPI_ERR_NO_MEM, function_name);
     }
-    pack(x, packed, bytes);
+    gf_host_data_pack(&(struct gf_host_data){x->buffer, (size_t)x->count, x->type}, packed, bytes);
     result = sendrecv_packed(x, packed, bytes, comm);
     if (packed != few) {
         free(packed);

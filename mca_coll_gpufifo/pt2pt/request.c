@@ -6,93 +6,43 @@
 
 #include <sched.h>
 
-#include "opal/class/opal_free_list.h"
-#include "opal/runtime/opal_progress.h"
-
-#include "mca_coll_gpufifo/module.h"
-
-/* A request has two holders while it is active: the program, which frees it by MPI_Request_free or by a wait, and the progress
- * callback, which completes it. Who lets go last gives it back. */
-enum hold {
-    HOLD_BOTH,
-    HOLD_CALLBACK,                     /* freed by the program, still under way */
-    HOLD_PROGRAM                       /* the callback is done with it, or it was not started */
-};
-
-struct gf_pt2pt_queue {
-    pthread_mutex_t lock;              /* guards the list and every request in it */
-    opal_list_t active;
-    _Atomic int count;                 /* length of the list; read without the lock */
-    bool registered;                   /* the callback is */
-    opal_free_list_t idle;
-};
-
-static int progress(void);
+#include "mca_coll_gpufifo/pt2pt/queue.h"
 
 static void request_construct(gf_pt2pt_request_t *request)
 {
     request->inner = NULL;
+    request->phase = GF_PT2PT_IDLE;
     request->bounce = (struct gf_pt2pt_bounce){0};
 }
 
 OBJ_CLASS_INSTANCE(gf_pt2pt_request_t, mca_pml_base_request_t, request_construct, NULL);
 
-static struct gf_pt2pt_queue *the_queue(void)
+/* One of the two holders lets go; what the hold was before. A process with one thread need not pay for an atomic exchange. */
+static int let_go(gf_pt2pt_request_t *request, enum gf_pt2pt_hold rest)
 {
-    return mca_coll_gpufifo_component.pt2pt.queue;
-}
+    int before;
 
-struct gf_pt2pt_queue *gf_pt2pt_queue_create(void)
-{
-    struct gf_pt2pt_queue *queue = calloc(1, sizeof *queue);
-
-    if (!queue) {
-        return NULL;
+    if (opal_using_threads()) {
+        return atomic_exchange(&request->hold, rest);
     }
-    OBJ_CONSTRUCT(&queue->active, opal_list_t);
-    OBJ_CONSTRUCT(&queue->idle, opal_free_list_t);
-    if (opal_free_list_init(&queue->idle, sizeof(gf_pt2pt_request_t), opal_cache_line_size, OBJ_CLASS(gf_pt2pt_request_t),
-                            0, opal_cache_line_size, 0, -1, 8, NULL, 0, NULL, NULL, NULL) != OPAL_SUCCESS) {
-        OBJ_DESTRUCT(&queue->idle);
-        OBJ_DESTRUCT(&queue->active);
-        free(queue);
-        return NULL;
-    }
-    pthread_mutex_init(&queue->lock, NULL);
-    return queue;
-}
-
-void gf_pt2pt_queue_destroy(struct gf_pt2pt_queue *queue)
-{
-    if (queue->registered) {
-        opal_progress_unregister(progress);
-    }
-    if (queue->count > 0) {
-        return;
-    }
-    OBJ_DESTRUCT(&queue->idle);
-    OBJ_DESTRUCT(&queue->active);
-    pthread_mutex_destroy(&queue->lock);
-    free(queue);
-}
-
-int gf_pt2pt_queue_active(struct gf_pt2pt_queue *queue)
-{
-    return queue->count;
-}
-
-static int report(gf_pt2pt_request_t *request, gf_status status, const struct gf_reason *why)
-{
-    return gf_error_to_mpi(status, why, request->super.req_comm, request->function);
+    before = atomic_load_explicit(&request->hold, memory_order_relaxed);
+    atomic_store_explicit(&request->hold, rest, memory_order_relaxed);
+    return before;
 }
 
 void gf_pt2pt_request_destroy(gf_pt2pt_request_t *request)
 {
-    gf_pt2pt_bounce_close(&request->bounce);
+    if (request->inner) {
+        ompi_request_free(&request->inner);
+        request->inner = NULL;
+    }
+    if (OPAL_UNLIKELY(request->bounce.pool != NULL)) {
+        gf_pt2pt_bounce_close(&request->bounce);
+    }
     OMPI_REQUEST_FINI(gf_pt2pt_request_outer(request));
     OMPI_DATATYPE_RELEASE(request->super.req_datatype);
     OBJ_RELEASE(request->super.req_comm);
-    opal_free_list_return(&the_queue()->idle, (opal_free_list_item_t *)request);
+    opal_free_list_return(&gf_pt2pt_queue_get()->idle, (opal_free_list_item_t *)request);
 }
 
 /* MPI_Request_free, and what MPI_Wait does with a completed request. */
@@ -101,24 +51,31 @@ static int request_free(ompi_request_t **request)
     gf_pt2pt_request_t *ours = (gf_pt2pt_request_t *)*request;
 
     *request = MPI_REQUEST_NULL;
-    if (atomic_exchange(&ours->hold, HOLD_CALLBACK) == HOLD_PROGRAM) {
+    if (let_go(ours, GF_HOLD_OURS) == GF_HOLD_PROGRAM) {
         gf_pt2pt_request_destroy(ours);
     }
     return OMPI_SUCCESS;
 }
 
-/* The inner request decides. Once it is complete, the message was received or sent: too late. */
+/* The inner request decides. Once it is complete, the message was received or sent: too late. So it is once it was offered. With
+ * threads, the lock keeps the inner request from being freed by another one; with one thread, cancelling may call us back. */
 static int request_cancel(ompi_request_t *request, int flag)
 {
     gf_pt2pt_request_t *ours = (gf_pt2pt_request_t *)request;
+    struct gf_pt2pt_queue *queue = gf_pt2pt_queue_get();
+    bool threads = opal_using_threads();
     int result = OMPI_SUCCESS;
     (void)flag;
 
-    pthread_mutex_lock(&the_queue()->lock);
+    if (threads) {
+        pthread_mutex_lock(&queue->lock);
+    }
     if (ours->phase == GF_PT2PT_INNER && !REQUEST_COMPLETE(ours->inner)) {
         result = ompi_request_cancel(ours->inner);
     }
-    pthread_mutex_unlock(&the_queue()->lock);
+    if (threads) {
+        pthread_mutex_unlock(&queue->lock);
+    }
     return result;
 }
 
@@ -145,11 +102,11 @@ static void fill(gf_pt2pt_request_t *request, const struct gf_pt2pt_arguments *a
     base->req_tag = arguments->tag;
     base->req_proc = NULL;
     base->req_sequence = 0;
-    request->inner = NULL;
-    request->phase = GF_PT2PT_IDLE;
+    request->device = arguments->device;
     request->mode = arguments->mode;
     request->function = arguments->function;
-    atomic_init(&request->hold, HOLD_PROGRAM);
+    request->bytes = arguments->count * arguments->type->super.size;
+    atomic_store_explicit(&request->hold, GF_HOLD_PROGRAM, memory_order_relaxed);
     OBJ_RETAIN(arguments->comm);
     OMPI_DATATYPE_RETAIN(arguments->type);
 }
@@ -157,148 +114,65 @@ static void fill(gf_pt2pt_request_t *request, const struct gf_pt2pt_arguments *a
 int gf_pt2pt_request_create(const struct gf_pt2pt_arguments *arguments, gf_pt2pt_request_t **created)
 {
     struct gf_reason why = {""};
-    gf_pt2pt_request_t *request = (gf_pt2pt_request_t *)opal_free_list_get(&the_queue()->idle);
+    gf_pt2pt_request_t *request = (gf_pt2pt_request_t *)opal_free_list_get(&gf_pt2pt_queue_get()->idle);
     gf_status status;
     int result;
 
-    if (!request) {
+    if (OPAL_UNLIKELY(!request)) {
         gf_reason_set(&why, "no host memory for a request");
         return gf_error_to_mpi(GF_ERR_NO_MEMORY, &why, arguments->comm, arguments->function);
     }
     fill(request, arguments);
-    status = gf_pt2pt_bounce_open(&request->bounce, arguments->buffer, arguments->count, arguments->type, &why);
-    if (status != GF_OK) {
-        result = report(request, status, &why);
-        gf_pt2pt_request_destroy(request);
-        return result;
+    if (arguments->device) {
+        status = gf_pt2pt_bounce_open(&request->bounce, arguments->buffer, arguments->count, arguments->type, &why);
+        if (status != GF_OK) {
+            result = gf_pt2pt_request_report(request, status, &why);
+            gf_pt2pt_request_destroy(request);
+            return result;
+        }
     }
     *created = request;
     return MPI_SUCCESS;
 }
 
-void gf_pt2pt_request_activate(gf_pt2pt_request_t *request, ompi_request_t *inner)
-{
-    struct gf_pt2pt_queue *queue = the_queue();
-    ompi_request_t *outer = gf_pt2pt_request_outer(request);
-
-    pthread_mutex_lock(&queue->lock);
-    request->inner = inner;
-    request->phase = GF_PT2PT_INNER;
-    atomic_store(&request->hold, HOLD_BOTH);
-    outer->req_complete = REQUEST_PENDING;
-    outer->req_state = OMPI_REQUEST_ACTIVE;
-    opal_list_append(&queue->active, (opal_list_item_t *)request);
-    queue->count++;
-    if (!queue->registered) {
-        opal_progress_register(progress);
-        queue->registered = true;
-    }
-    pthread_mutex_unlock(&queue->lock);
-}
-
-/* The status of the outer request, and whether there is data to copy, which is then under way. */
-static bool take_result(gf_pt2pt_request_t *request)
-{
-    ompi_status_public_t *status = &gf_pt2pt_request_outer(request)->req_status;
-    struct gf_reason why = {""};
-    gf_status copy;
-
-    *status = request->inner->req_status;
-    if (gf_pt2pt_request_sends(request) || status->MPI_ERROR != MPI_SUCCESS || status->_cancelled || status->_ucount == 0) {
-        return false;
-    }
-    copy = gf_pt2pt_bounce_store(&request->bounce, status->_ucount, &why);
-    if (copy != GF_OK) {
-        status->MPI_ERROR = report(request, copy, &why);
-    }
-    return copy == GF_OK;
-}
-
-/* Moves a request on. True when it has ended. */
-static bool advance(gf_pt2pt_request_t *request)
-{
-    struct gf_reason why = {""};
-    gf_status copy;
-
-    if (request->phase == GF_PT2PT_INNER) {
-        if (!REQUEST_COMPLETE(request->inner)) {
-            return false;
-        }
-        opal_atomic_rmb();
-        if (!take_result(request)) {
-            return true;
-        }
-        request->phase = GF_PT2PT_STORE;
-    }
-    copy = gf_pt2pt_bounce_poll(&request->bounce, &why);
-    if (copy < 0) {
-        gf_pt2pt_request_outer(request)->req_status.MPI_ERROR = report(request, copy, &why);
-    }
-    return copy <= 0;
-}
-
-/* Takes all requests that have ended out of the queue. With the lock held. */
-static void collect(struct gf_pt2pt_queue *queue, opal_list_t *ended)
-{
-    gf_pt2pt_request_t *request, *next;
-
-    OPAL_LIST_FOREACH_SAFE(request, next, &queue->active, gf_pt2pt_request_t) {
-        if (advance(request)) {
-            request->phase = GF_PT2PT_IDLE;
-            opal_list_remove_item(&queue->active, (opal_list_item_t *)request);
-            opal_list_append(ended, (opal_list_item_t *)request);
-            queue->count--;
-        }
-    }
-}
-
-/* Tells the program, which may free or start it again from then on. */
-static void complete(gf_pt2pt_request_t *request)
+/* An inner request may be freed from within its own completion, so a receive to host memory, which completes there, keeps it until it is
+ * freed itself. */
+void gf_pt2pt_request_complete(gf_pt2pt_request_t *request)
 {
     struct gf_reason why;
 
-    ompi_request_free(&request->inner);
-    request->inner = NULL;
-    if (gf_pt2pt_request_outer(request)->req_persistent) {
-        gf_pt2pt_bounce_finish(&request->bounce, &why);
-    } else {
-        gf_pt2pt_bounce_close(&request->bounce);
+    if (OPAL_UNLIKELY(request->bounce.pool != NULL)) {
+        if (gf_pt2pt_request_outer(request)->req_persistent && request->device) {
+            gf_pt2pt_bounce_finish(&request->bounce, &why);
+        } else {
+            gf_pt2pt_bounce_close(&request->bounce);
+        }
     }
     ompi_request_complete(gf_pt2pt_request_outer(request), true);
-    if (atomic_exchange(&request->hold, HOLD_PROGRAM) == HOLD_CALLBACK) {
+    if (let_go(request, GF_HOLD_PROGRAM) == GF_HOLD_OURS) {
         gf_pt2pt_request_destroy(request);
     }
 }
 
-/* Stays registered once it is: Open MPI 4.1 writes one entry past its table when a callback leaves a full one. */
-static int progress(void)
+int gf_pt2pt_request_wait(ompi_request_t *request, ompi_status_public_t *status)
 {
-    struct gf_pt2pt_queue *queue = the_queue();
-    opal_list_item_t *item;
-    opal_list_t ended;
-    int events = 0;
+    int result;
 
-    if (!queue || atomic_load_explicit(&queue->count, memory_order_relaxed) == 0) {
-        return 0;
+    ompi_request_wait_completion(request);
+    result = request->req_status.MPI_ERROR;
+    if (status != MPI_STATUS_IGNORE) {
+        status->MPI_SOURCE = request->req_status.MPI_SOURCE;
+        status->MPI_TAG = request->req_status.MPI_TAG;
+        status->_ucount = request->req_status._ucount;
+        status->_cancelled = request->req_status._cancelled;
     }
-    /* Busy: another thread is here, or this thread is, further up the stack. */
-    if (pthread_mutex_trylock(&queue->lock) != 0) {
-        return 0;
-    }
-    OBJ_CONSTRUCT(&ended, opal_list_t);
-    collect(queue, &ended);
-    pthread_mutex_unlock(&queue->lock);
-    while ((item = opal_list_remove_first(&ended)) != NULL) {
-        complete((gf_pt2pt_request_t *)item);
-        events++;
-    }
-    OBJ_DESTRUCT(&ended);
-    return events;
+    ompi_request_free(&request);
+    return result;
 }
 
 void gf_pt2pt_request_await_callback(gf_pt2pt_request_t *request)
 {
-    while (atomic_load(&request->hold) != HOLD_PROGRAM) {
+    while (atomic_load(&request->hold) != GF_HOLD_PROGRAM) {
         sched_yield();
     }
 }

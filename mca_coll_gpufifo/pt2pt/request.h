@@ -1,42 +1,58 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Requests of messages with a buffer in device memory: the one that the program holds, around a private inner one of the PML.
+ * Our point-to-point requests: the one that the program holds, around a private inner one of the PML.
  *
- *   inactive ──start──▶ INNER ──inner complete──▶ STORE ──copy done──▶ complete for the program
- *                         └──────── a send, or nothing to copy ───────────▲
+ *   send of a device buffer:
+ *     inactive ──start──▶ INNER    the data's copy in host memory goes           ──────────────────────────────▶ complete
+ *                    └──▶ OFFERED  the RTS goes, the receiver fetches the data   ──────────────────────────────▶ complete
+ *   receive, of a buffer of any kind:
+ *     inactive ──start──▶ INNER ──ordinary data──▶ (device: STORE, what came is on its way to the device) ─────▶ complete
+ *                           └─────RTS──▶ PULL, the data are on their way ──▶ (device, with gaps: STORE) ──────▶ complete
  *
- * A request under way is in the queue's list and belongs to the progress callback; only there does its phase change. The callback
- * never waits, and calls into MPI only outside of the lock.
+ * Most receives of most programs are from host to host memory, and pass on the short way: with one thread, a callback of the inner
+ * request completes the outer one (request.c). All else is in the queue's list and moved on by the progress callback (queue.c),
+ * which never waits, and calls into MPI only outside of its lock.
  */
 #ifndef GF_MCA_PT2PT_REQUEST_H
 #define GF_MCA_PT2PT_REQUEST_H
 
 #include "ompi/mca/pml/base/pml_base_request.h"
 #include "ompi/mca/pml/pml.h"
+#include "opal/threads/thread_usage.h"
 
+#include "mca_coll_gpufifo/module.h"
 #include "mca_coll_gpufifo/pt2pt/bounce.h"
+#include "mca_coll_gpufifo/pt2pt/host_data.h"
+#include "mca_coll_gpufifo/pt2pt/rendezvous.h"
+#include "mca_coll_gpufifo/pt2pt/rts.h"
 
-/* Requests under way and requests to reuse, one a process; any thread. */
-struct gf_pt2pt_queue *gf_pt2pt_queue_create(void);
-/* Requests still under way are left as they are: the PML may still write to their memory. */
-void gf_pt2pt_queue_destroy(struct gf_pt2pt_queue *queue);
-int gf_pt2pt_queue_active(struct gf_pt2pt_queue *queue);
+enum gf_pt2pt_phase { GF_PT2PT_IDLE, GF_PT2PT_INNER, GF_PT2PT_OFFERED, GF_PT2PT_PULL, GF_PT2PT_STORE };
 
-enum gf_pt2pt_phase {
-    GF_PT2PT_INNER,                    /* the PML is at work */
-    GF_PT2PT_STORE,                    /* what was received is on its way to device memory */
-    GF_PT2PT_IDLE                      /* neither: not started, or ended */
+/* A request has two holders while it is active: the program, which frees it by MPI_Request_free or by a wait, and we, who complete it.
+ * Who lets go last gives it back. */
+enum gf_pt2pt_hold {
+    GF_HOLD_BOTH,
+    GF_HOLD_OURS,                      /* freed by the program, still under way */
+    GF_HOLD_PROGRAM                    /* completed, or not started */
 };
 
 /* Open MPI looks for peer, tag, communicator and the rest of the arguments in the base class. */
 typedef struct gf_pt2pt_request {
     mca_pml_base_request_t super;
     ompi_request_t *inner;             /* the PML's; null when none is under way */
-    struct gf_pt2pt_bounce bounce;
     enum gf_pt2pt_phase phase;
+    _Atomic int hold;                  /* enum gf_pt2pt_hold */
+    bool device;                       /* the program's buffer is in device memory */
     mca_pml_base_send_mode_t mode;     /* of a send */
     const char *function;              /* MPI's name, for messages */
-    _Atomic int hold;                  /* who else has it; request.c */
+    size_t bytes;                      /* of the program's buffer */
+    unsigned char head[GF_RTS_BYTES];  /* send: the RTS. Receive to host memory: what was in the buffer's first bytes, or, if it
+                                          has not so many, where the message goes instead */
+    struct gf_pt2pt_bounce bounce;     /* closed if the message needs none */
+    struct gf_offering offering;       /* OFFERED */
+    gf_pull_engine *engine;            /* PULL */
+    struct gf_pull pull;
+    size_t pulled;                     /* bytes that it fetches */
 } gf_pt2pt_request_t;
 OBJ_CLASS_DECLARATION(gf_pt2pt_request_t);
 
@@ -48,21 +64,24 @@ struct gf_pt2pt_arguments {
     int peer, tag;
     ompi_communicator_t *comm;
     mca_pml_base_send_mode_t mode;     /* of a send */
-    bool send, persistent;
+    bool send, persistent, device;
     const char *function;
 };
 
-/* A request, inactive, with an open bounce. Keeps communicator and datatype. MPI_SUCCESS, or the error, which was reported. */
+/* A request, inactive. Keeps communicator and datatype. MPI_SUCCESS, or the error, which was reported. */
 int gf_pt2pt_request_create(const struct gf_pt2pt_arguments *arguments, gf_pt2pt_request_t **request);
-
-/* Its inner request was posted: to the program it is active now, and the progress callback's. */
-void gf_pt2pt_request_activate(gf_pt2pt_request_t *request, ompi_request_t *inner);
-
-/* A persistent request that the program saw completed may still be in the callback's hands, in another thread: waits for that. */
-void gf_pt2pt_request_await_callback(gf_pt2pt_request_t *request);
 
 /* One that is not under way. */
 void gf_pt2pt_request_destroy(gf_pt2pt_request_t *request);
+
+/* Tells the program, which may free or start it again from then on. Its status is complete; nothing is under way. */
+void gf_pt2pt_request_complete(gf_pt2pt_request_t *request);
+
+/* Lets MPI make progress until it is complete, then frees it. The result, as of a blocking call. */
+int gf_pt2pt_request_wait(ompi_request_t *request, ompi_status_public_t *status);
+
+/* A persistent request that the program saw completed may still be in the callback's hands, in another thread: waits for that. */
+void gf_pt2pt_request_await_callback(gf_pt2pt_request_t *request);
 
 static inline ompi_request_t *gf_pt2pt_request_outer(gf_pt2pt_request_t *request) { return &request->super.req_ompi; }
 static inline bool gf_pt2pt_request_sends(const gf_pt2pt_request_t *request)
@@ -70,13 +89,46 @@ static inline bool gf_pt2pt_request_sends(const gf_pt2pt_request_t *request)
     return request->super.req_type == MCA_PML_REQUEST_SEND;
 }
 
-/* Copies what is to be sent, posts the inner request and activates; the result. On failure the request is as before. (post.c) */
+static inline struct gf_host_data gf_pt2pt_request_host_data(const gf_pt2pt_request_t *request)
+{
+    return (struct gf_host_data){request->super.req_addr, request->super.req_count, request->super.req_datatype};
+}
+
+/* Reports a failure of ours; MPI's error. */
+static inline int gf_pt2pt_request_report(gf_pt2pt_request_t *request, gf_status status, const struct gf_reason *why)
+{
+    return gf_error_to_mpi(status, why, request->super.req_comm, request->function);
+}
+
+/* To the program it is active from here on: the inner request was posted, or its message has come. */
+static inline void gf_pt2pt_request_begin(gf_pt2pt_request_t *request)
+{
+    ompi_request_t *outer = gf_pt2pt_request_outer(request);
+
+    atomic_store_explicit(&request->hold, GF_HOLD_BOTH, memory_order_relaxed);
+    outer->req_complete = REQUEST_PENDING;
+    outer->req_state = OMPI_REQUEST_ACTIVE;
+}
+
+/* Posts it to the PML. MPI_SUCCESS, and it is active; or the error, and it is as before. (post.c) */
 int gf_pt2pt_request_post(gf_pt2pt_request_t *request);
+
+/* The same for a receive of a message that MPI_Mprobe matched. (post.c) */
+int gf_pt2pt_request_post_matched(gf_pt2pt_request_t *request, struct ompi_message_t **message);
 
 /* Creates one, and posts it unless it is persistent. The result. (post.c) */
 int gf_pt2pt_request_new(const struct gf_pt2pt_arguments *arguments, ompi_request_t **request);
 
 /* Starts persistent ones, as MPI_Startall; all are ours. (persistent.c) */
 int gf_pt2pt_request_start(size_t count, ompi_request_t **requests);
+
+/* A message has come for this receive, which is active: `status` is what the PML says of it, `data` has its bytes, of which there
+ * were at least as many as an RTS has; null: they are where the receive was posted to. True: the request has ended. With the
+ * queue's lock held, unless it is about ordinary data in host memory. (arrive.c) */
+bool gf_pt2pt_request_arrive(gf_pt2pt_request_t *request, const ompi_status_public_t *status, const void *data);
+
+/* Moves a pull or a store on. True: the request has ended. With the queue's lock held. (arrive.c) */
+bool gf_pt2pt_request_pull_on(gf_pt2pt_request_t *request);
+bool gf_pt2pt_request_store_on(gf_pt2pt_request_t *request);
 
 #endif

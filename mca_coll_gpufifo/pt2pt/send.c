@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sends. A buffer in device memory is packed to host memory, which goes as an ordinary message of the same mode.
+ * Sends. One from host memory passes; for one from device memory there is a request of ours, which blocking calls wait for.
  */
 #include "mca_coll_gpufifo/pt2pt/functions.h"
 #include "mca_coll_gpufifo/pt2pt/request.h"
@@ -20,33 +20,19 @@ static const char *name_of(mca_pml_base_send_mode_t mode, enum form form)
     return (size_t)mode < sizeof(names) / sizeof(names[0]) && names[mode][form] ? names[mode][form] : "a send";
 }
 
-static int send_staged(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, mca_pml_base_send_mode_t mode,
-                       ompi_communicator_t *comm)
-{
-    struct gf_pt2pt_bounce bounce;
-    struct gf_reason why = {""};
-    gf_status status = gf_pt2pt_bounce_open(&bounce, buffer, count, type, &why);
-    int result;
-
-    if (status == GF_OK) {
-        status = gf_pt2pt_bounce_load(&bounce, &why);
-    }
-    if (status == GF_OK) {
-        result = gf_pt2pt_saved()->pml_send(bounce.memory, bounce.bytes, MPI_PACKED, peer, tag, mode, comm);
-    } else {
-        result = gf_error_to_mpi(status, &why, comm, name_of(mode, BLOCKING));
-    }
-    gf_pt2pt_bounce_close(&bounce);
-    return result;
-}
-
 static __opal_attribute_noinline__ int send_anything(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag,
                                                      mca_pml_base_send_mode_t mode, ompi_communicator_t *comm)
 {
+    ompi_request_t *request;
+    int result;
+
     if (!gf_pt2pt_is_device(buffer, count, type)) {
         return gf_pt2pt_saved()->pml_send(buffer, count, type, peer, tag, mode, comm);
     }
-    return send_staged(buffer, count, type, peer, tag, mode, comm);
+    result = gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
+        .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .mode = mode,
+        .send = true, .device = true, .function = name_of(mode, BLOCKING)}, &request);
+    return result == MPI_SUCCESS ? gf_pt2pt_request_wait(request, MPI_STATUS_IGNORE) : result;
 }
 
 int gf_pt2pt_send(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, mca_pml_base_send_mode_t mode,
@@ -67,7 +53,7 @@ static __opal_attribute_noinline__ int isend_anything(const void *buffer, size_t
     }
     return gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
         .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .mode = mode,
-        .send = true, .function = name_of(mode, NON_BLOCKING)}, request);
+        .send = true, .device = true, .function = name_of(mode, NON_BLOCKING)}, request);
 }
 
 int gf_pt2pt_isend(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, mca_pml_base_send_mode_t mode,
@@ -87,5 +73,5 @@ int gf_pt2pt_isend_init(const void *buffer, size_t count, ompi_datatype_t *type,
     }
     return gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
         .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .mode = mode,
-        .send = true, .persistent = true, .function = name_of(mode, PERSISTENT)}, request);
+        .send = true, .persistent = true, .device = true, .function = name_of(mode, PERSISTENT)}, request);
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which sends the receiver may fetch by itself, and their offers.
+ */
+#ifndef GF_MCA_PT2PT_OFFER_H
+#define GF_MCA_PT2PT_OFFER_H
+
+#include "mca_coll_gpufifo/pt2pt/request.h"
+
+/* For a send, not yet posted: offers its data and writes the RTS into the request's head. GF_ERR_UNSUPPORTED: stage it; *why says
+ * why. Any other error is the program's. */
+gf_status gf_pt2pt_offer(gf_pt2pt_request_t *request, struct gf_reason *why);
+
+/* The RTS could not be sent. */
+void gf_pt2pt_offer_withdraw(gf_pt2pt_request_t *request);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The progress of our point-to-point requests.
+ */
+#include "mca_coll_gpufifo/pt2pt/queue.h"
+
+#include "opal/runtime/opal_progress.h"
+
+static int progress(void);
+
+struct gf_pt2pt_queue *gf_pt2pt_queue_create(void)
+{
+    struct gf_pt2pt_queue *queue = calloc(1, sizeof *queue);
+
+    if (!queue) {
+        return NULL;
+    }
+    queue->rendezvous = gf_rendezvous_create();
+    OBJ_CONSTRUCT(&queue->active, opal_list_t);
+    OBJ_CONSTRUCT(&queue->idle, opal_free_list_t);
+    pthread_mutex_init(&queue->lock, NULL);
+    if (!queue->rendezvous ||
+        opal_free_list_init(&queue->idle, sizeof(gf_pt2pt_request_t), opal_cache_line_size, OBJ_CLASS(gf_pt2pt_request_t),
+                            0, opal_cache_line_size, 0, -1, 8, NULL, 0, NULL, NULL, NULL) != OPAL_SUCCESS) {
+        gf_pt2pt_queue_destroy(queue);
+        return NULL;
+    }
+    return queue;
+}
+
+void gf_pt2pt_queue_destroy(struct gf_pt2pt_queue *queue)
+{
+    if (queue->registered) {
+        opal_progress_unregister(progress);
+    }
+    if (gf_pt2pt_queue_busy(queue)) {
+        return;
+    }
+    gf_rendezvous_destroy(queue->rendezvous);
+    OBJ_DESTRUCT(&queue->idle);
+    OBJ_DESTRUCT(&queue->active);
+    pthread_mutex_destroy(&queue->lock);
+    free(queue);
+}
+
+/* With the lock held. */
+static void count_one(struct gf_pt2pt_queue *queue)
+{
+    queue->count++;
+    if (!queue->registered) {
+        opal_progress_register(progress);
+        queue->registered = true;
+    }
+}
+
+void gf_pt2pt_queue_expect(struct gf_pt2pt_queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    count_one(queue);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+void gf_pt2pt_queue_add(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request)
+{
+    pthread_mutex_lock(&queue->lock);
+    opal_list_append(&queue->active, (opal_list_item_t *)request);
+    if (!request->device) {
+        count_one(queue);
+    }
+    pthread_mutex_unlock(&queue->lock);
+}
+
+/* Without its RTS nobody will come for an offer. */
+static gf_status offer_end(gf_pt2pt_request_t *request, struct gf_reason *why)
+{
+    const struct gf_offering *offering = &request->offering;
+
+    if (request->inner->req_status.MPI_ERROR != MPI_SUCCESS && gf_offer_withdraw(offering->board, offering->index) == GF_OK) {
+        return GF_OK;
+    }
+    return gf_offer_poll(offering->board, offering->index, why);
+}
+
+/* Both ends watch the offer. */
+static bool offer_on(gf_pt2pt_request_t *request)
+{
+    ompi_status_public_t *status = &gf_pt2pt_request_outer(request)->req_status;
+    struct gf_reason why = {""};
+    gf_status end;
+
+    if (!REQUEST_COMPLETE(request->inner)) {
+        return false;
+    }
+    opal_atomic_rmb();
+    end = offer_end(request, &why);
+    if (end == GF_IN_PROGRESS) {
+        return false;
+    }
+    *status = request->inner->req_status;
+    if (end != GF_OK) {
+        status->MPI_ERROR = gf_pt2pt_request_report(request, end, &why);
+    }
+    return true;
+}
+
+static bool inner_on(gf_pt2pt_request_t *request)
+{
+    if (!REQUEST_COMPLETE(request->inner)) {
+        return false;
+    }
+    opal_atomic_rmb();
+    if (gf_pt2pt_request_sends(request)) {
+        gf_pt2pt_request_outer(request)->req_status = request->inner->req_status;
+        return true;
+    }
+    return gf_pt2pt_request_arrive(request, &request->inner->req_status, NULL);
+}
+
+/* Moves a request on. True when it has ended. */
+static bool advance(gf_pt2pt_request_t *request)
+{
+    switch (request->phase) {
+    case GF_PT2PT_INNER:
+        return inner_on(request);
+    case GF_PT2PT_OFFERED:
+        return offer_on(request);
+    case GF_PT2PT_PULL:
+        return gf_pt2pt_request_pull_on(request);
+    case GF_PT2PT_STORE:
+        return gf_pt2pt_request_store_on(request);
+    default:
+        return true;
+    }
+}
+
+/* Takes all requests that have ended out of the queue. With the lock held. */
+static void collect(struct gf_pt2pt_queue *queue, opal_list_t *ended)
+{
+    gf_pt2pt_request_t *request, *next;
+
+    OPAL_LIST_FOREACH_SAFE(request, next, &queue->active, gf_pt2pt_request_t) {
+        if (advance(request)) {
+            request->phase = GF_PT2PT_IDLE;
+            opal_list_remove_item(&queue->active, (opal_list_item_t *)request);
+            opal_list_append(ended, (opal_list_item_t *)request);
+            queue->count--;
+        }
+    }
+}
+
+void gf_pt2pt_queue_deliver(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request, const ompi_status_public_t *status,
+                            const void *data)
+{
+    bool ended;
+
+    pthread_mutex_lock(&queue->lock);
+    ended = gf_pt2pt_request_arrive(request, status, data);
+    if (!ended) {
+        opal_list_append(&queue->active, (opal_list_item_t *)request);
+        count_one(queue);
+        gf_rendezvous_progress(queue->rendezvous);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    if (ended) {
+        request->phase = GF_PT2PT_IDLE;
+        gf_pt2pt_request_complete(request);
+    }
+}
+
+/* Stays registered once it is: Open MPI 4.1 writes one entry past its table when a callback leaves a full one. */
+static int progress(void)
+{
+    struct gf_pt2pt_queue *queue = gf_pt2pt_queue_get();
+    opal_list_item_t *item;
+    opal_list_t ended;
+    int events = 0;
+
+    if (!queue || !gf_pt2pt_queue_busy(queue)) {
+        return 0;
+    }
+    /* Busy: another thread is here, or this thread is, further up the stack. */
+    if (pthread_mutex_trylock(&queue->lock) != 0) {
+        return 0;
+    }
+    OBJ_CONSTRUCT(&ended, opal_list_t);
+    collect(queue, &ended);
+    gf_rendezvous_progress(queue->rendezvous);
+    pthread_mutex_unlock(&queue->lock);
+    while ((item = opal_list_remove_first(&ended)) != NULL) {
+        gf_pt2pt_request_complete((gf_pt2pt_request_t *)item);
+        events++;
+    }
+    OBJ_DESTRUCT(&ended);
+    return events;
+}

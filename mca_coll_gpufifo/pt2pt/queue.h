@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Requests that the progress callback moves on, requests to reuse, and the lock that guards them and the rendezvous. One a process,
+ * any thread.
+ */
+#ifndef GF_MCA_PT2PT_QUEUE_H
+#define GF_MCA_PT2PT_QUEUE_H
+
+#include "opal/class/opal_free_list.h"
+
+#include "mca_coll_gpufifo/pt2pt/request.h"
+
+struct gf_pt2pt_queue {
+    pthread_mutex_t lock;              /* guards list, rendezvous, and every request in the list */
+    opal_list_t active;                /* requests that need progress */
+    _Atomic int count;                 /* of device requests under way, in the list or not, and of the others in the list */
+    bool registered;                   /* the callback is */
+    struct gf_rendezvous *rendezvous;
+    opal_free_list_t idle;
+};
+
+/* Null: no host memory. */
+struct gf_pt2pt_queue *gf_pt2pt_queue_create(void);
+/* Requests still under way are left as they are: the PML may still write to their memory. */
+void gf_pt2pt_queue_destroy(struct gf_pt2pt_queue *queue);
+
+static inline struct gf_pt2pt_queue *gf_pt2pt_queue_get(void) { return mca_coll_gpufifo_component.pt2pt.queue; }
+
+/* Is there work for the callback, now or soon? Then who blocks must make progress often. */
+static inline bool gf_pt2pt_queue_busy(const struct gf_pt2pt_queue *queue)
+{
+    return atomic_load_explicit(&queue->count, memory_order_relaxed) > 0;
+}
+
+/* A device request has begun; it counts until the callback ends it. */
+void gf_pt2pt_queue_expect(struct gf_pt2pt_queue *queue);
+
+/* From here on the request is the callback's, which is there from the first one on. A host request counts from here on. */
+void gf_pt2pt_queue_add(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request);
+
+/* For an active receive that was not posted: its message, as gf_pt2pt_request_arrive has it. The request completes now or later. */
+void gf_pt2pt_queue_deliver(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request, const ompi_status_public_t *status,
+                            const void *data);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What this process needs to offer messages and to fetch offered ones: a board and an engine a device (core/offer_board.h,
+ * core/pull.h), made on first use.
+ *
+ * Threads: one at a time; the requests' queue calls it under its lock.
+ */
+#ifndef GF_MCA_PT2PT_RENDEZVOUS_H
+#define GF_MCA_PT2PT_RENDEZVOUS_H
+
+#include "core/offer_board.h"
+#include "core/pull.h"
+
+struct gf_rendezvous;
+
+/* One a process. Null: no host memory. */
+struct gf_rendezvous *gf_rendezvous_create(void);
+/* Waits for pulls under way. No offer's end is of interest any more. */
+void gf_rendezvous_destroy(struct gf_rendezvous *rendezvous);
+
+/* Moves all on that does not move by itself. Cheap when there is nothing. */
+void gf_rendezvous_progress(struct gf_rendezvous *rendezvous);
+
+/* One end of a message that the receiver fetches. Zeroed: none. */
+struct gf_offering {
+    gf_offer_board *board;
+    uint32_t index;
+};
+
+/* Offers memory of a device of this process, which `where` describes; the rest as gf_offer_make. */
+gf_status gf_rendezvous_offer(struct gf_rendezvous *rendezvous, const struct gf_pointer *where, const void *address, size_t bytes,
+                              bool may_move, struct gf_offering *offering, struct gf_offer_name *name, struct gf_reason *why);
+
+/* The engine of that device. */
+gf_status gf_rendezvous_engine(struct gf_rendezvous *rendezvous, int ordinal, gf_pull_engine **engine, struct gf_reason *why);
+
+/* A device that this process uses, for destinations in host memory. */
+int gf_rendezvous_any_device(void);
+
+#endif
