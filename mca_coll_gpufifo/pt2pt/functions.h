@@ -8,7 +8,7 @@
 #include "mca_coll_gpufifo/memory_kind.h"
 #include "mca_coll_gpufifo/stage_layout.h"
 
-/* The functions that we replace. Those that only look at messages (probe, iprobe, mprobe, improbe) need nothing from us. */
+/* The functions that we replace. */
 #define GF_PT2PT_SLOTS(SLOT) \
     SLOT(send) SLOT(isend) SLOT(isend_init) SLOT(recv) SLOT(irecv) SLOT(irecv_init) SLOT(mrecv) SLOT(imrecv) SLOT(start)
 
@@ -28,6 +28,11 @@ int gf_pt2pt_mrecv(void *buffer, size_t count, ompi_datatype_t *type, struct omp
                    ompi_status_public_t *status);
 int gf_pt2pt_imrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message, ompi_request_t **request);
 int gf_pt2pt_start(size_t count, ompi_request_t **requests);
+int gf_pt2pt_probe(int peer, int tag, ompi_communicator_t *comm, ompi_status_public_t *status);
+int gf_pt2pt_iprobe(int peer, int tag, ompi_communicator_t *comm, int *matched, ompi_status_public_t *status);
+int gf_pt2pt_mprobe(int peer, int tag, ompi_communicator_t *comm, struct ompi_message_t **message, ompi_status_public_t *status);
+int gf_pt2pt_improbe(int peer, int tag, ompi_communicator_t *comm, int *matched, struct ompi_message_t **message,
+                     ompi_status_public_t *status);
 
 /* The functions that were there before. */
 static inline const mca_pml_base_module_t *gf_pt2pt_saved(void) { return &mca_coll_gpufifo_component.pt2pt.saved; }

@@ -11,6 +11,7 @@
 #include "mca_coll_gpufifo/pt2pt/functions.h"
 #include "mca_coll_gpufifo/pt2pt/replace.h"
 #include "mca_coll_gpufifo/pt2pt/queue.h"
+#include "mca_coll_gpufifo/pt2pt/stash.h"
 
 enum { CLOSE_ROUNDS = 1000 };          /* MPI_Finalize must not hang on a request that nobody will complete */
 
@@ -52,7 +53,8 @@ void gf_pt2pt_announce(void)
         return;
     }
     pt2pt->queue = gf_pt2pt_queue_create();
-    if (pt2pt->queue) {
+    pt2pt->stash = gf_stash_create();
+    if (pt2pt->queue && pt2pt->stash) {
         pt2pt->cards = gf_cards_publish(&mca_coll_gpufifo_component.super.collm_version);
     }
 }
@@ -77,12 +79,13 @@ void gf_pt2pt_open(void)
                "calls it directly; build it without --enable-mca-direct for pml");
         return;
     }
-    if (!pt2pt->queue) {
+    if (!pt2pt->queue || !pt2pt->stash) {
         gf_log(log, GF_LOG_WARN, "point-to-point messages take no device buffers: no host memory for their requests");
         return;
     }
     pt2pt->saved = mca_pml;
     pt2pt->near = pt2pt->cards && ompi_process_info.num_local_peers > 0;
+    gf_stash_open(pt2pt->stash, pt2pt->near);
     install();
     pt2pt->installed = true;
     gf_pt2pt_replace_open();
@@ -122,6 +125,7 @@ void gf_pt2pt_close(void)
     }
     restore(pt2pt);
     pt2pt->installed = false;
+    gf_stash_close(pt2pt->stash);
     gf_pt2pt_queue_destroy(pt2pt->queue);
     pt2pt->queue = NULL;
 }
@@ -134,6 +138,8 @@ void gf_pt2pt_withdraw(void)
         gf_pt2pt_queue_destroy(pt2pt->queue);
         pt2pt->queue = NULL;
     }
+    gf_stash_destroy(pt2pt->stash);
+    pt2pt->stash = NULL;
     gf_cards_destroy(pt2pt->cards);
     pt2pt->cards = NULL;
 }

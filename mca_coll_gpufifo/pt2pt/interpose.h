@@ -17,6 +17,7 @@
 
 struct gf_cards;                       /* card.h */
 struct gf_pt2pt_queue;                 /* request.h */
+struct gf_stash;                       /* stash.h */
 
 /* Part of the component's struct. Written by open and close, which no other thread may accompany. */
 struct gf_pt2pt {
@@ -26,6 +27,8 @@ struct gf_pt2pt {
     mca_pml_base_module_t saved;       /* the table as it was; valid once installed, close included: a late call still passes */
     struct gf_cards *cards;            /* null: no peer sends RTSs to us, and we send none */
     struct gf_pt2pt_queue *queue;      /* of our requests; null before open, or out of memory */
+    struct gf_stash *stash;            /* of messages that a probe took out of the PML; null as for queue */
+    _Atomic int stash_guard;           /* 0: a receive need not look there (stash.h) */
 };
 
 /* While the component opens and is sure to serve: tells this process's peers. */

@@ -123,3 +123,7 @@ tests_mpi_test_pt2pt_stress_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_pt2pt_stress_LDADD = $(mpi_test_libs)
 TESTS += tests/mpi/pt2pt.sh
 dist_check_SCRIPTS += tests/mpi/pt2pt.sh
+check_PROGRAMS += tests/mpi/test_pt2pt_probe
+tests_mpi_test_pt2pt_probe_SOURCES = tests/mpi/test_pt2pt_probe.c tests/mpi/pt2pt_buffers.c tests/mpi/pt2pt_buffers.h
+tests_mpi_test_pt2pt_probe_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_test_pt2pt_probe_LDADD = $(mpi_test_libs)

@@ -9,10 +9,12 @@ traffic() {
     for ranks in 1 2 3 4; do
         run $ranks tests/mpi/test_pt2pt
         run $ranks tests/mpi/test_pt2pt_types
+        run $ranks tests/mpi/test_pt2pt_probe
         run $ranks tests/mpi/test_pt2pt_stress 1 10 "$ranks$1"
         run $ranks tests/mpi/test_pt2pt_stress 3 10 "$ranks$1"
     done
     run 2 tests/mpi/test_pt2pt threads
+    run 2 tests/mpi/test_pt2pt_probe threads
     run 2 +weak tests/mpi/test_pt2pt_stress 1 10 "$1"
 }
 
