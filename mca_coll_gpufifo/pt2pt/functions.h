@@ -10,7 +10,8 @@
 
 /* The functions that we replace. */
 #define GF_PT2PT_SLOTS(SLOT) \
-    SLOT(send) SLOT(isend) SLOT(isend_init) SLOT(recv) SLOT(irecv) SLOT(irecv_init) SLOT(mrecv) SLOT(imrecv) SLOT(start)
+    SLOT(send) SLOT(isend) SLOT(isend_init) SLOT(recv) SLOT(irecv) SLOT(irecv_init) SLOT(mrecv) SLOT(imrecv) SLOT(start) \
+    SLOT(probe) SLOT(iprobe) SLOT(mprobe) SLOT(improbe)
 
 int gf_pt2pt_send(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, mca_pml_base_send_mode_t mode,
                   ompi_communicator_t *comm);

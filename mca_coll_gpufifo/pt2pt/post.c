@@ -4,6 +4,7 @@
  */
 #include "mca_coll_gpufifo/pt2pt/functions.h"
 #include "mca_coll_gpufifo/pt2pt/queue.h"
+#include "mca_coll_gpufifo/pt2pt/stash.h"
 
 /* The message of a receive is there; one thread. What needs the lock or time is the progress callback's. */
 static void landed(gf_pt2pt_request_t *request)
@@ -108,8 +109,21 @@ static gf_status find_landing(gf_pt2pt_request_t *request, void **data, size_t *
     return GF_OK;
 }
 
-/* message: null unless it is matched already. */
-static int post_receive(gf_pt2pt_request_t *request, struct ompi_message_t **message)
+/* A message that was looked at brings its bytes. */
+static int take_looked_at(gf_pt2pt_request_t *request, struct ompi_message_t **message)
+{
+    gf_pt2pt_message_t *ours = (gf_pt2pt_message_t *)*message;
+
+    *message = MPI_MESSAGE_NULL;
+    gf_pt2pt_message_await(ours);
+    gf_pt2pt_request_begin(request);
+    gf_pt2pt_queue_deliver(gf_pt2pt_queue_get(), request, &ours->status, ours->bytes);
+    gf_pt2pt_message_release(ours);
+    return MPI_SUCCESS;
+}
+
+/* One of the PML's, be it matched already or not. */
+static int post_to_pml(gf_pt2pt_request_t *request, struct ompi_message_t **message)
 {
     const mca_pml_base_request_t *base = &request->super;
     struct gf_reason why = {""};
@@ -117,16 +131,42 @@ static int post_receive(gf_pt2pt_request_t *request, struct ompi_message_t **mes
     size_t count;
     void *data;
     gf_status status = find_landing(request, &data, &count, &type, &why);
-    int result;
 
     if (OPAL_UNLIKELY(status != GF_OK)) {
         return gf_pt2pt_request_report(request, status, &why);
     }
     if (message) {
-        result = gf_pt2pt_saved()->pml_imrecv(data, count, type, message, &request->inner);
-    } else {
-        result = gf_pt2pt_saved()->pml_irecv(data, count, type, base->req_peer, base->req_tag, base->req_comm, &request->inner);
+        return gf_pt2pt_saved()->pml_imrecv(data, count, type, message, &request->inner);
     }
+    return gf_pt2pt_saved()->pml_irecv(data, count, type, base->req_peer, base->req_tag, base->req_comm, &request->inner);
+}
+
+static int post_matched(gf_pt2pt_request_t *request, struct ompi_message_t **message)
+{
+    int result;
+
+    if (gf_pt2pt_message_is_ours(*message)) {
+        return take_looked_at(request, message);
+    }
+    result = post_to_pml(request, message);
+    if (result == MPI_SUCCESS) {
+        watch(request, GF_PT2PT_INNER);
+    }
+    return result;
+}
+
+/* What a probe took out of the PML comes first. */
+static int post_receive(gf_pt2pt_request_t *request)
+{
+    const mca_pml_base_request_t *base = &request->super;
+    struct ompi_message_t *message = gf_stash_enter(base->req_comm, base->req_peer, base->req_tag);
+    int result;
+
+    if (message) {
+        return post_matched(request, &message);
+    }
+    result = post_to_pml(request, NULL);
+    gf_stash_leave(base->req_comm);
     if (result == MPI_SUCCESS) {
         watch(request, GF_PT2PT_INNER);
     }
@@ -145,12 +185,12 @@ static void free_inner(gf_pt2pt_request_t *request)
 int gf_pt2pt_request_post(gf_pt2pt_request_t *request)
 {
     free_inner(request);
-    return gf_pt2pt_request_sends(request) ? post_send(request) : post_receive(request, NULL);
+    return gf_pt2pt_request_sends(request) ? post_send(request) : post_receive(request);
 }
 
 int gf_pt2pt_request_post_matched(gf_pt2pt_request_t *request, struct ompi_message_t **message)
 {
-    return post_receive(request, message);
+    return post_matched(request, message);
 }
 
 int gf_pt2pt_request_new(const struct gf_pt2pt_arguments *arguments, ompi_request_t **request)

@@ -14,34 +14,17 @@ struct found {
     ompi_status_public_t status;       /* as the program is to see it */
 };
 
-/* Only processes that have a card send RTSs. */
-static bool may_be_rts(ompi_communicator_t *comm, int source, size_t bytes)
-{
-    return bytes == GF_RTS_BYTES && mca_coll_gpufifo_component.pt2pt.cards &&
-           gf_card_of(mca_coll_gpufifo_component.pt2pt.cards, comm, source) != NULL;
-}
-
 /* A message of the stash is there once its size is known. */
-static int found_in_stash(gf_stash_entry_t *entry, struct found *found)
+static void found_in_stash(gf_stash_entry_t *entry, struct found *found)
 {
-    int result = OMPI_SUCCESS;
-    size_t bytes = entry->bytes;
+    bool ours = gf_pt2pt_message_is_ours(entry->message);
 
-    if (!gf_pt2pt_message_is_ours(entry->message) && may_be_rts(entry->comm, entry->source, bytes)) {
-        result = gf_pt2pt_message_look(&entry->message);
-    }
-    if (gf_pt2pt_message_is_ours(entry->message)) {
-        found->there = gf_pt2pt_message_ready((gf_pt2pt_message_t *)entry->message);
-        bytes = entry->message->count;
-    } else {
-        found->there = result == OMPI_SUCCESS;
-    }
+    found->there = !ours || gf_pt2pt_message_ready((gf_pt2pt_message_t *)entry->message);
     found->entry = entry;
     found->status = ompi_status_empty;
     found->status.MPI_SOURCE = entry->source;
     found->status.MPI_TAG = entry->tag;
-    found->status._ucount = bytes;
-    return result;
+    found->status._ucount = ours ? entry->message->count : entry->bytes;
 }
 
 /* With the lock held. The PML shows the size of the next message that matches; one of an RTS's size moves to the stash. */
@@ -54,13 +37,16 @@ static int find(int source, int tag, ompi_communicator_t *comm, struct found *fo
     if (!entry) {
         result = gf_pt2pt_saved()->pml_iprobe(source, tag, comm, &there, &found->status);
         found->there = result == OMPI_SUCCESS && there;
-        if (!found->there || !may_be_rts(comm, found->status.MPI_SOURCE, found->status._ucount)) {
+        if (!found->there || !gf_stash_may_be_rts(comm, found->status.MPI_SOURCE, found->status._ucount)) {
             return result;
         }
         entry = gf_stash_fetch(comm, found->status.MPI_SOURCE, found->status.MPI_TAG, &result);
         found->there = false;
     }
-    return entry ? found_in_stash(entry, found) : result;
+    if (entry) {
+        found_in_stash(entry, found);
+    }
+    return result;
 }
 
 /* With the lock held: takes what was found, so that no other receive matches it. */

@@ -5,6 +5,7 @@
  */
 #include "mca_coll_gpufifo/pt2pt/functions.h"
 #include "mca_coll_gpufifo/pt2pt/queue.h"
+#include "mca_coll_gpufifo/pt2pt/stash.h"
 
 #include "ompi/message/message.h"
 
@@ -74,10 +75,10 @@ static int recv_short(const struct gf_pt2pt_arguments *a, const struct gf_host_d
 }
 
 /* With device work under way, the PML's own wait would look after it too rarely; with threads, another one may take a message out
- * of the PML in between. */
+ * of the PML in between, and with one, a probe may have done so. */
 static inline bool needs_request(void)
 {
-    return opal_using_threads() || gf_pt2pt_queue_busy(gf_pt2pt_queue_get());
+    return gf_stash_concerns() || gf_pt2pt_queue_busy(gf_pt2pt_queue_get());
 }
 
 static int recv_by_request(const struct gf_pt2pt_arguments *arguments, ompi_status_public_t *status)
@@ -143,13 +144,18 @@ int gf_pt2pt_irecv_init(void *buffer, size_t count, ompi_datatype_t *type, int p
 }
 
 /* A message of the PML's that a probe has matched is no RTS, or it would be one of ours. */
+static bool passes_matched(const void *buffer, size_t count, ompi_datatype_t *type, const struct ompi_message_t *message)
+{
+    return !gf_pt2pt_message_is_ours(message) && !gf_pt2pt_is_device(buffer, count, type);
+}
+
 int gf_pt2pt_mrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message,
                    ompi_status_public_t *status)
 {
     ompi_request_t *request;
     int result;
 
-    if (!gf_pt2pt_is_device(buffer, count, type)) {
+    if (passes_matched(buffer, count, type, *message)) {
         return gf_pt2pt_saved()->pml_mrecv(buffer, count, type, message, status);
     }
     result = gf_pt2pt_imrecv(buffer, count, type, message, &request);
@@ -161,12 +167,12 @@ int gf_pt2pt_imrecv(void *buffer, size_t count, ompi_datatype_t *type, struct om
     gf_pt2pt_request_t *ours;
     int result;
 
-    if (!gf_pt2pt_is_device(buffer, count, type)) {
+    if (passes_matched(buffer, count, type, *message)) {
         return gf_pt2pt_saved()->pml_imrecv(buffer, count, type, message, request);
     }
     result = gf_pt2pt_request_create(&(struct gf_pt2pt_arguments){
         .buffer = buffer, .count = count, .type = type, .peer = (*message)->peer, .tag = MPI_ANY_TAG, .comm = (*message)->comm,
-        .device = true, .function = "MPI_Imrecv"}, &ours);
+        .device = gf_pt2pt_is_device(buffer, count, type), .function = "MPI_Imrecv"}, &ours);
     if (result != MPI_SUCCESS) {
         return result;
     }

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 
+#include "mca_coll_gpufifo/pt2pt/card.h"
 #include "mca_coll_gpufifo/pt2pt/functions.h"
 
 enum { SHELVES = 32 };
@@ -153,6 +154,11 @@ static gf_stash_entry_t *add(ompi_communicator_t *comm, struct ompi_message_t *m
     return entry;
 }
 
+bool gf_stash_may_be_rts(ompi_communicator_t *comm, int source, size_t bytes)
+{
+    return bytes == GF_RTS_BYTES && gf_card_of(mca_coll_gpufifo_component.pt2pt.cards, comm, source) != NULL;
+}
+
 /* One message more of this source. Null: none is there, or *result says what went wrong. */
 static gf_stash_entry_t *fetch_next(ompi_communicator_t *comm, int source, int *result)
 {
@@ -164,6 +170,12 @@ static gf_stash_entry_t *fetch_next(ompi_communicator_t *comm, int source, int *
     *result = gf_pt2pt_saved()->pml_improbe(source, MPI_ANY_TAG, comm, &there, &message, &status);
     if (*result != OMPI_SUCCESS || !there) {
         return NULL;
+    }
+    if (gf_stash_may_be_rts(comm, source, status._ucount)) {
+        *result = gf_pt2pt_message_look(&message);
+        if (*result != OMPI_SUCCESS) {
+            return NULL;
+        }
     }
     entry = add(comm, message, &status);
     if (!entry) {

@@ -27,8 +27,8 @@ typedef struct gf_stash_entry {
     opal_list_item_t super;
     ompi_communicator_t *comm;         /* retained */
     int source, tag;
-    size_t bytes;                      /* as the PML says: an RTS has GF_RTS_BYTES */
-    struct ompi_message_t *message;    /* the PML's, or ours once it was looked at */
+    size_t bytes;                      /* as the PML says */
+    struct ompi_message_t *message;    /* ours if it may be an RTS, else the PML's */
 } gf_stash_entry_t;
 OBJ_CLASS_DECLARATION(gf_stash_entry_t);
 
@@ -72,6 +72,9 @@ void gf_stash_unlock(ompi_communicator_t *comm);
 
 /* With the lock held: the first message that matches, or null. */
 gf_stash_entry_t *gf_stash_find(ompi_communicator_t *comm, int source, int tag);
+
+/* May a message of this size from there be an RTS? Only processes that have a card send them. */
+bool gf_stash_may_be_rts(ompi_communicator_t *comm, int source, size_t bytes);
 
 /* With the lock held, no match in the stash, and one in the PML from this very source with this very tag: takes that source's messages
  * out of the PML, in order, until that one has come. Null: it did not; *result says why, or success if it is gone. */

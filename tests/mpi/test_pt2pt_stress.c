@@ -13,9 +13,10 @@
 #include "tests/mpi/pt2pt_buffers.h"
 
 enum { MESSAGES = 24, MAX_THREADS = 8 };
+enum { NOTE = 67 };                    /* bytes of the note that announces a large message: probes must tell one from data */
 
 enum sending { ISEND, ISSEND, SEND_INIT, SENDINGS };
-enum receiving { IRECV, RECV_INIT, RECV, MRECV, IMRECV, RECEIVINGS };
+enum receiving { IRECV, RECV_INIT, RECV, MRECV, IMRECV, PROBE, IPROBE, RECEIVINGS };
 
 /* One message of the plan, and what this rank has of it. */
 struct message {
@@ -50,7 +51,7 @@ static void plan(struct worker *worker, struct message *message, int number)
     message->source = (int)draw(worker, (unsigned)worker->h.ranks);
     message->target = (int)draw(worker, (unsigned)worker->h.ranks);
     message->tag = worker->index * MESSAGES + number;
-    message->bytes = draw(worker, 1u << draw(worker, 18));
+    message->bytes = draw(worker, 4) == 0 ? NOTE : draw(worker, 1u << draw(worker, 18));
     message->room = message->bytes + draw(worker, 2) * draw(worker, 5000);
     message->from = kinds[draw(worker, 4)];
     message->to = kinds[draw(worker, 4)];
@@ -104,6 +105,22 @@ static void send(struct worker *worker, struct message *message)
     }
 }
 
+/* Without taking it. */
+static void probe(const struct ends *ends, const struct message *message)
+{
+    MPI_Status status;
+    int there = 0;
+
+    if (message->receiving == PROBE) {
+        MPI_Probe(message->source, message->tag, MPI_COMM_WORLD, &status);
+    } else {
+        while (!there) {
+            MPI_Iprobe(message->source, message->tag, MPI_COMM_WORLD, &there, &status);
+        }
+    }
+    status_check(ends, &status, message->source, message->tag, message->bytes);
+}
+
 /* The receives that come after the sends, and the ends of the others. */
 static void receive(struct worker *worker, struct message *message)
 {
@@ -116,7 +133,10 @@ static void receive(struct worker *worker, struct message *message)
     if (message->target != worker->h.rank) {
         return;
     }
-    if (message->receiving == RECV) {
+    if (message->receiving >= PROBE) {
+        probe(&ends, message);
+    }
+    if (message->receiving == RECV || message->receiving >= PROBE) {
         MPI_Recv(data, room, MPI_BYTE, message->source, message->tag, MPI_COMM_WORLD, &status);
     } else if (message->receiving == MRECV) {
         MPI_Mprobe(message->source, message->tag, MPI_COMM_WORLD, &matched, MPI_STATUS_IGNORE);
