@@ -34,7 +34,6 @@ static gf_status create_words(gf_pull_engine *engine, struct gf_reason *why)
     }
     engine->words = address;
     engine->words->end = GF_PULL_END;
-    engine->words->closed = 1;
     status = gf_device_alloc(device, bytes, &address, why);
     if (status != GF_OK) {
         return status;
@@ -270,6 +269,11 @@ gf_status gf_pull_poll(gf_pull_engine *engine, struct gf_pull *pull, struct gf_r
                       gf_status_string(pull->status));
     }
     return pull->status;
+}
+
+struct gf_pull_statistics gf_pull_engine_statistics(const gf_pull_engine *engine)
+{
+    return engine->statistics;
 }
 
 void gf_pull_engine_progress(gf_pull_engine *engine)

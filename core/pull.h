@@ -61,6 +61,14 @@ gf_status gf_pull_start(gf_pull_engine *engine, const struct gf_offer_name *name
  * or an error. A load of one word of host memory. After the end the engine knows nothing of the pull any more. */
 gf_status gf_pull_poll(gf_pull_engine *engine, struct gf_pull *pull, struct gf_reason *why);
 
+/* Since the engine was made. */
+struct gf_pull_statistics {
+    uint64_t launches;             /* of kernels; one may fetch several messages */
+    uint64_t by_kernel, by_copy_engine;    /* messages that were given to either, */
+    uint64_t rescued;              /* and those that went from the kernel to the copy engine, which are counted in both */
+};
+struct gf_pull_statistics gf_pull_engine_statistics(const gf_pull_engine *engine);
+
 /* Launches what was started, and rescues what cannot start. Costs a few nanoseconds when idle. */
 void gf_pull_engine_progress(gf_pull_engine *engine);
 

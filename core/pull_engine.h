@@ -56,7 +56,7 @@ enum { GF_KERNEL_FLIGHTS = 4, GF_COPY_FLIGHTS = 2, GF_FLIGHTS = GF_KERNEL_FLIGHT
 /* Pinned words that copies go to and come from. */
 struct gf_pull_words {
     uint64_t end;                  /* GF_PULL_END */
-    uint32_t closed;               /* 1 */
+    uint32_t closed;               /* the ticket that a gate is being closed with */
     uint32_t left;                 /* this and what follows: as last read from a gate */
     uint64_t entered;              /* with `closed` in its upper half */
     uint64_t finished[GF_PULL_ITEMS];
@@ -80,6 +80,7 @@ struct gf_pull_engine {
     char *device_words;                        /* device memory: a gate a kernel flight, then end_word */
     char *end_word;                            /* GF_PULL_END, copied behind the data */
     struct gf_pull_words *words;
+    struct gf_pull_statistics statistics;
     uint64_t looked_ns;                        /* at the device: has it failed? */
 };
 

@@ -93,6 +93,7 @@ static bool launch_copy(gf_pull_engine *engine, struct gf_pull *pull)
         }
     }
     take_place(engine, flight, pull);
+    engine->statistics.by_copy_engine++;
     gf_status status = gf_device_copy(engine->device, flight->stream, pull->to, pull->from, pull->bytes);
 
     if (status == GF_OK) {
@@ -119,7 +120,9 @@ static void fill_item(struct gf_pull_item *item, const struct gf_pull *pull, uin
 
 static struct gf_pull_launch launch_head(struct gf_flight *flight, uint64_t share)
 {
-    flight->ticket++;
+    do {
+        flight->ticket++;
+    } while ((uint32_t)flight->ticket == 0);
     return (struct gf_pull_launch){
         .gate = flight->kernel_gate, .ticket = flight->ticket, .share = share,
         .count = flight->count,
@@ -218,6 +221,8 @@ static void launch_kernel(gf_pull_engine *engine, struct gf_flight *flight)
         give_to_copies(engine, flight);
         return;
     }
+    engine->statistics.launches++;
+    engine->statistics.by_kernel += flight->count;
     flight->since_ns = gf_pull_now_ns();
 }
 

@@ -28,6 +28,7 @@ static gf_status count_blocks(gf_pull_engine *engine, struct gf_flight *flight)
 
 static gf_status close_gate(gf_pull_engine *engine, struct gf_flight *flight)
 {
+    engine->words->closed = (uint32_t)flight->ticket;
     gf_status status = gf_device_copy(engine->device, engine->control, flight->gate + offsetof(struct gf_pull_gate, closed),
                                       &engine->words->closed, sizeof engine->words->closed);
 
@@ -51,6 +52,7 @@ static void hand_over(gf_pull_engine *engine, struct gf_flight *flight, struct g
     }
     pull->flight = NULL;
     pull->path = GF_PULL_COPY_ENGINE;
+    engine->statistics.rescued++;
     gf_pull_put_back(engine, pull);
 }
 

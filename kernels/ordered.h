@@ -101,9 +101,10 @@ GF_INLINE void gf_publish_pulled(const struct gf_team *team, uint64_t *end, bool
 /* Enters a launch; false if the host has closed it. The count and the closing are one word, so of a block and the host, one
  * sees the other: a block that was too early to see the gate closed has been counted before, and the host will wait for it to
  * leave. Orders nothing else: what a block loads before it enters it throws away where it may not. */
-GF_INLINE bool gf_enter_gate(const struct gf_team *team, struct gf_pull_gate *gate)
+GF_INLINE bool gf_enter_gate(const struct gf_team *team, struct gf_pull_gate *gate, uint64_t ticket)
 {
-    return gf_add_relaxed64(team, (uint64_t *)&gate->entered, 1) >> 32 == 0 || GF_MUTANT == GF_MUTANT_OPEN_GATE;
+    uint64_t before = gf_add_relaxed64(team, (uint64_t *)&gate->entered, 1);
+    return before >> 32 != (uint32_t)ticket || GF_MUTANT == GF_MUTANT_OPEN_GATE;
 }
 
 /* This item is moved whole. For the host that has closed the gate, once it sees that all have left. */
@@ -122,15 +123,16 @@ GF_INLINE bool gf_count_part_done(const struct gf_team *team, struct gf_pull_gat
     return true;
 }
 
-/* This block has stored all that it will: a release. The last of the launch makes the gate ready for the next one. A host that
- * reads `left` first and then as many in `entered` knows that nobody is inside; 0 twice can mean that all have been. */
+/* This block has stored all that it will: a release. The last of the launch makes the gate ready for the next one, but leaves
+ * `closed` alone, which may already be for the next one. A host that reads `left` first and then as many in `entered` knows
+ * that no block is inside that saw the gate open. */
 GF_INLINE void gf_leave_gate(const struct gf_team *team, struct gf_pull_gate *gate)
 {
     if (team->blocks > 1 && gf_add_acquire_release32(team, &gate->left, 1) + 1 != team->blocks)
         return;
     gf_flush_device_writes(team);
     gf_store_relaxed32(team, &gate->left, 0);
-    gf_store_relaxed64(team, (uint64_t *)&gate->entered, 0);
+    gf_store_relaxed32(team, &gate->entered, 0);
 }
 
 /* Why a kernel gave up: read by the host after done, or while it waits. Comes before the barrier that done comes after. */

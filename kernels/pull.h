@@ -76,8 +76,8 @@ GF_INLINE union gf_item gf_pull_load(const char *from, uint32_t shift, bool shif
 
 /* Moves the part; the whole team. With a gate: enters it behind the first loads and returns false, with nothing stored, if it
  * is closed. shifted is a constant after inlining. */
-GF_INLINE bool gf_pull_rounds(const struct gf_team *team, struct gf_pull_gate *gate, const struct gf_pull_part *part,
-                              bool shifted)
+GF_INLINE bool gf_pull_rounds(const struct gf_team *team, struct gf_pull_gate *gate, uint64_t ticket,
+                              const struct gf_pull_part *part, bool shifted)
 {
     const uint32_t n = shifted ? GF_COPY_IN_FLIGHT / 2 : GF_COPY_IN_FLIGHT;
     uint64_t stride = (uint64_t)team->threads * GF_ITEM_BYTES, mine = (uint64_t)team->thread * GF_ITEM_BYTES;
@@ -91,7 +91,7 @@ GF_INLINE bool gf_pull_rounds(const struct gf_team *team, struct gf_pull_gate *g
         for (uint32_t u = 0; u < n; u++)
             if (round + mine + u * stride < part->end)
                 items[u] = gf_pull_load(part->from + round + mine + u * stride, part->shift, shifted);
-        if (gate && gf_team_any(team, team->thread == 0 && !gf_enter_gate(team, gate)))
+        if (gate && gf_team_any(team, team->thread == 0 && !gf_enter_gate(team, gate, ticket)))
             return false;
         gate = NULL;
         GF_UNROLL
@@ -137,7 +137,8 @@ GF_INLINE void gf_pull(const struct gf_team *team, const struct gf_pull_launch *
         uint64_t high = end - item.start < item.bytes ? end - item.start : item.bytes;
         struct gf_pull_part part = {(char *)item.to + low, (const char *)item.from + low, high - low, 0, 0, 0, 0};
         gf_pull_part_lay_out(&part);
-        bool open = part.shift ? gf_pull_rounds(team, gate, &part, true) : gf_pull_rounds(team, gate, &part, false);
+        bool open = part.shift ? gf_pull_rounds(team, gate, launch->ticket, &part, true)
+                               : gf_pull_rounds(team, gate, launch->ticket, &part, false);
         if (!open)
             break;
         gate = NULL;

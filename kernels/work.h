@@ -100,8 +100,8 @@ struct gf_one_shot_work {
     struct gf_peer_slots peers[GF_MAX_RANKS];    /* last, since a kernel's parameters are fetched line by line as it reads them */
 };
 
-/* The beginning of a gf_one_shot_work, for communicators of at most GF_FEW_RANKS ranks: a launch copies all parameters whether a
- * kernel reads them or not, and the whole table costs 0.3 µs. */
+/* The beginning of a gf_one_shot_work, for communicators of at most GF_FEW_RANKS ranks: a launch copies all parameters whether
+ * a kernel reads them or not, and the whole table costs 0.3 µs. */
 enum { GF_FEW_RANKS = 8 };
 struct gf_one_shot_few_work {
     uint64_t words[(offsetof(struct gf_one_shot_work, peers) + GF_FEW_RANKS * sizeof(struct gf_peer_slots)) / sizeof(uint64_t)];
@@ -153,12 +153,12 @@ struct gf_copy_work {
 
 enum { GF_PULL_ITEMS = 64 };     /* of one launch: the list fits into a kernel's parameters */
 
-/* What a launch of pulls and its host share in device memory, so that the host can close a launch that has not started
- * (kernels/pull.h). All zero before a launch, and again after one that was not closed. Blocks write all of it; the host writes
- * `closed` alone, by copy engine. */
+/* What launches of pulls (one after the other) and their host share in device memory, so that the host can close one that has
+ * not started (kernels/pull.h). All zero at first. Blocks write all of it but `closed`, which the host writes by copy engine.
+ * */
 struct gf_pull_gate {
     uint32_t entered;            /* blocks that have entered: one word of eight bytes together with closed */
-    uint32_t closed;             /* not 0: who enters from now on touches nothing */
+    uint32_t closed;             /* ticket (32 bits) of a launch that is closed: its blocks that enter now touch nothing */
     uint32_t left;               /* blocks that have left again */
     uint32_t reserved[29];
     uint32_t done[GF_PULL_ITEMS];      /* blocks that are done with their part of the item; its last one resets it */
@@ -183,7 +183,7 @@ enum { GF_PULL_END = 1 };
 /* Block b moves bytes [b * share, (b + 1) * share) of the concatenation, whatever items these belong to. Waits for nobody. */
 struct gf_pull_launch {
     struct gf_pull_gate *gate;
-    uint64_t ticket;             /* never 0, never used before with this gate */
+    uint64_t ticket;             /* never used before with this gate; its lower 32 bits are never 0 */
     uint64_t share;              /* a multiple of GF_LINE */
     uint32_t count;              /* of items */
     uint32_t reserved;

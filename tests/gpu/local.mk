@@ -23,6 +23,20 @@ tests_gpu_test_device_kernels_LDADD = libgpufifo.la -lm
 TESTS += tests/gpu/kernels.sh
 dist_check_SCRIPTS += tests/gpu/kernels.sh
 
+# Messages between two processes, without MPI. It also runs on the emulated device.
+check_PROGRAMS += tests/gpu/test_device_pull
+tests_gpu_test_device_pull_SOURCES = \
+    tests/gpu/pull_checks.c \
+    tests/gpu/pull_measures.c \
+    tests/gpu/pull_pair.c tests/gpu/pull_pair.h \
+    tests/gpu/pull_programs.h \
+    tests/gpu/test_device_pull.c \
+    tests/support/messages.c tests/support/messages.h tests/support/ranks.h
+tests_gpu_test_device_pull_CFLAGS = $(AM_CFLAGS)
+tests_gpu_test_device_pull_LDADD = libgfcore.la libgpufifo.la
+TESTS += tests/gpu/pull.sh
+dist_check_SCRIPTS += tests/gpu/pull.sh
+
 check_PROGRAMS += tests/gpu/case_17_context
 tests_gpu_case_17_context_SOURCES = tests/gpu/case_17_context.c
 tests_gpu_case_17_context_CPPFLAGS = $(mpi_test_cppflags)

@@ -9,6 +9,7 @@
 #   build       configure and make for this GPU, tests too (needs ./configure: run autogen.sh before, here or elsewhere)
 #   device      the CUDA adaptor: memory, IPC, contexts
 #   kernels     all kernels against the scalar reference, in one process
+#   pull        messages that a second process fetches: checks, and times by size and path, under MPS and without
 #   sanitizer   the same under compute-sanitizer memcheck and racecheck
 #   mps         MPI_Allreduce of 4 B to 256 MiB with 2, 4 and 8 ranks on every transport by every algorithm; types; mixed buffers
 #   cases       the reported cases that can be shown on a GPU, and the examples (under MPS)
@@ -33,7 +34,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --build) build=$2; shift ;;
     --out) out=$2; shift ;;
-    all) sections="build device kernels sanitizer mps cases nomps pt2pt pt2pt-nomps bench latency overhead demo" ;;
+    all) sections="build device kernels pull sanitizer mps cases nomps pt2pt pt2pt-nomps bench latency overhead demo" ;;
     -*) echo "run.sh: unknown option $1: --build FOLDER, --out FOLDER" >&2; exit 2 ;;
     *) sections="$sections $1" ;;
     esac
@@ -89,6 +90,12 @@ section_kernels() {
     timeout 120 "$build/tests/gpu/test_device_kernels" cuda || return 1
     timeout 120 "$build/tests/gpu/test_device_kernels" cuda 7 || return 1
     timeout 120 "$build/tests/gpu/test_device_kernels" cuda 100000
+}
+
+section_pull() {
+    "$source/tests/gpu/mps.sh" timeout 280 "$build/tests/gpu/test_device_pull" cuda || return 1
+    echo "== without MPS"
+    timeout 120 "$build/tests/gpu/test_device_pull" cuda sizes filled host
 }
 
 section_sanitizer() {
@@ -245,7 +252,7 @@ under_mps() {
 
 section() {
     case $1 in
-    build | device | kernels | sanitizer | overhead | demo)
+    build | device | kernels | pull | sanitizer | overhead | demo)
         prepare_runs
         "section_$1"
         ;;

@@ -11,11 +11,11 @@
 
 enum { TELL_BYTES = 4096 };
 
-gf_status gftest_messages_open(struct gftest_rank *rank, const struct gf_pull_config *config, struct gftest_messages *m,
-                               struct gf_reason *why)
+gf_status gftest_messages_open(struct gftest_rank *rank, const char *driver, const struct gf_pull_config *config,
+                               struct gftest_messages *m, struct gf_reason *why)
 {
     *m = (struct gftest_messages){ .rank = rank };
-    gf_status status = gf_driver_open("emulated", &m->driver, why);
+    gf_status status = gf_driver_open(driver, &m->driver, why);
 
     if (status == GF_OK) {
         status = gf_device_open(m->driver, 0, &m->device, why);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Device messages without MPI: a rank with an offer board and a pull engine on the emulated device, and buffers whose contents
+ * Device messages without MPI: a rank with an offer board and a pull engine, and buffers whose contents
  * follow from a seed.
  */
 #ifndef GF_TESTS_SUPPORT_MESSAGES_H
@@ -20,9 +20,10 @@ struct gftest_messages {
     gf_pull_engine *engine;
 };
 
-/* Opens the emulated device (GPUFIFO_EMULATED says which), and both ends. */
-gf_status gftest_messages_open(struct gftest_rank *rank, const struct gf_pull_config *config, struct gftest_messages *m,
-                               struct gf_reason *why);
+/* Opens device 0 of this kind (GPUFIFO_EMULATED says which emulated one), and both ends. rank may be null where gftest_tell is
+ * not used. */
+gf_status gftest_messages_open(struct gftest_rank *rank, const char *driver, const struct gf_pull_config *config,
+                               struct gftest_messages *m, struct gf_reason *why);
 void gftest_messages_close(struct gftest_messages *m);
 
 /* Memory of any kind, zeroed; null if there is none. INVALID stands for nothing. */

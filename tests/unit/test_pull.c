@@ -141,7 +141,7 @@ static int random_body(struct gftest_rank *rank)
     uint64_t state = what->seed, own = what->seed + 1;
     int result = 0;
 
-    GFTEST_CHECK(rank, gftest_messages_open(rank, &config, &m, &why) == GF_OK, "%s", why.text);
+    GFTEST_CHECK(rank, gftest_messages_open(rank, "emulated", &config, &m, &why) == GF_OK, "%s", why.text);
     m.device->caps.concurrent_processes = true;    /* "solo" is to hold kernels back, not to keep us from launching */
     for (size_t round = 0; round < what->rounds && result == 0; round++) {
         for (size_t i = 0; i < what->messages; i++) {
