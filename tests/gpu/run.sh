@@ -215,7 +215,7 @@ bench() {
 # messages TEST RANKS MOST-BYTES: each rank bound to a core of its own, not giving way.
 messages() {
     ours="-n $2 --bind-to core --mca pml ob1"
-    rival="LD_LIBRARY_PATH=${GF_RIVAL:-}/lib:$build/.libs UCX_TLS=self,sysv,posix,cuda_copy,cuda_ipc -n $2 --bind-to core
+    rival="LD_LIBRARY_PATH=${GF_RIVAL:-}/lib:$LD_LIBRARY_PATH UCX_TLS=self,sysv,posix,cuda_copy,cuda_ipc -n $2 --bind-to core
         --mca pml ucx --mca coll ^gpufifo,hcoll --mca osc ^ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any"
     echo "== $1, $2 ranks"
     if [ -n "${GF_RIVAL:-}" ]; then
