@@ -22,6 +22,7 @@ struct row {
     size_t bytes;
     enum method method;
     double median_us[ROUNDS_MOST];     /* sorted once all rounds are in */
+    double volume;                     /* GB/s times µs: what a call moves, as its test counts it */
     size_t wrong;
     char path[64];
 };
@@ -154,6 +155,7 @@ static int side_read(struct side *side, const char *path, int round)
         }
         if (row) {
             row->median_us[round] = figures.median_us;
+            row->volume = figures.rate[0] * figures.median_us;
             row->wrong += figures.wrong;
             snprintf(row->path, sizeof row->path, "%s", figures.path);
             rows++;
@@ -218,12 +220,12 @@ static bool side_run(struct side *side, int round, const char *folder, int argc,
 static void report_cell(FILE *out, const struct row *row, const struct row *first, int rounds)
 {
     if (!row) {
-        fprintf(out, "  %13s  %21s  %-16s  %5s", "-", "", "", "");
+        fprintf(out, "  %13s  %21s  %9s  %-16s  %5s", "-", "", "", "", "");
         return;
     }
     double median = samples_at(row->median_us, (size_t)rounds, 0.5);
-    fprintf(out, "  %13.2f  (%8.2f..%9.2f)  %-16s  %5.2f", median, row->median_us[0], row->median_us[rounds - 1], row->path,
-            median / samples_at(first->median_us, (size_t)rounds, 0.5));
+    fprintf(out, "  %13.2f  (%8.2f..%9.2f)  %9.3f  %-16s  %5.2f", median, row->median_us[0], row->median_us[rounds - 1],
+            row->volume / median, row->path, median / samples_at(first->median_us, (size_t)rounds, 0.5));
 }
 
 static void report_sides(FILE *out, const struct side *sides, int count, int rounds)
@@ -234,7 +236,7 @@ static void report_sides(FILE *out, const struct side *sides, int count, int rou
     fprintf(out, "# time: median of the medians of %d rounds in turn, (lowest..highest); ratio: to the time of side A\n", rounds);
     fprintf(out, "%11s  %-7s", "size(B)", "method");
     for (int i = 0; i < count; i++) {
-        fprintf(out, "  %9c(us)  %21s  %-16s  ratio", 'A' + i, "(lowest..highest)", "path");
+        fprintf(out, "  %9c(us)  %21s  %9s  %-16s  ratio", 'A' + i, "(lowest..highest)", "GB/s", "path");
     }
     fprintf(out, "   wrong\n");
     for (int r = 0; r < sides[0].rows; r++) {
@@ -258,11 +260,12 @@ static void json_sides(FILE *out, const struct side *sides, int count, int round
     for (int i = 0, first = 1; i < count; i++) {
         for (int r = 0; r < sides[i].rows; r++, first = 0) {
             const struct row *row = &sides[i].row[r];
+            double median = samples_at(row->median_us, (size_t)rounds, 0.5);
 
             fprintf(out, "%s{\"side\": \"%c\", \"bytes\": %zu, \"method\": \"%s\", \"median_us\": %.3f, \"lowest_us\": %.3f, "
-                    "\"highest_us\": %.3f, \"wrong\": %zu, \"path\": \"%s\"}", first ? "" : ",\n", 'A' + i, row->bytes,
-                    method_name(row->method), samples_at(row->median_us, (size_t)rounds, 0.5), row->median_us[0],
-                    row->median_us[rounds - 1], row->wrong, row->path);
+                    "\"highest_us\": %.3f, \"rate\": %.4f, \"wrong\": %zu, \"path\": \"%s\"}", first ? "" : ",\n", 'A' + i,
+                    row->bytes, method_name(row->method), median, row->median_us[0], row->median_us[rounds - 1],
+                    row->volume / median, row->wrong, row->path);
         }
     }
     fprintf(out, "\n  ]\n}\n");

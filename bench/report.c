@@ -138,11 +138,12 @@ bool json_row_read(const char *line, struct figures *f)
 
     *f = (struct figures){ 0 };
     int fields = sscanf(line, " {\"bytes\": %zu, \"method\": \"%15[a-z]\", \"median_us\": %lf, \"p5_us\": %lf, \"p95_us\": %lf, "
-                        "\"wrong\": %zu, \"path\": \"%63[^\"]\"", &f->bytes, method, &f->median_us, &f->p5_us, &f->p95_us,
-                        &f->wrong, f->path);
+                        "\"wrong\": %zu, \"path\": \"%63[^\"]\", \"%*[a-z_]\": %zu, \"%*[a-z_]\": %lf, \"%*[a-z_]\": %lf",
+                        &f->bytes, method, &f->median_us, &f->p5_us, &f->p95_us, &f->wrong, f->path, &f->count, &f->rate[0],
+                        &f->rate[1]);
 
     f->method = strcmp(method, method_name(METHOD_STAGED)) == 0 ? METHOD_STAGED : METHOD_DIRECT;
-    return fields == 7;
+    return fields == 10;
 }
 
 void json_end(FILE *out)

@@ -28,7 +28,7 @@ void json_begin(FILE *out, const struct machine *machine, const struct bench *be
 void json_row(FILE *out, const struct bench *bench, const struct figures *figures, bool first);
 void json_end(FILE *out);
 
-/* Reads back what json_row wrote, except the rates; false for any other line. */
+/* Reads back what json_row wrote; false for any other line. */
 bool json_row_read(const char *line, struct figures *figures);
 
 #endif
