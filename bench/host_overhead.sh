@@ -98,6 +98,7 @@ awk '
             b = median(without, rounds)
             m = median(ratio, rounds)
             split(keys[k], name, " ")
-            printf "%-12s %6d  %10.1f  %11.1f  %5.3f  %24.3f  %6.3f  %7.3f\n", name[1], name[2], a, b, a / b, m, ratio[1], ratio[rounds]
+            printf "%-12s %6d  %10.1f  %11.1f  %5.3f  %24.3f  %6.3f  %7.3f\n", name[1], name[2], a, b, a / b, m,
+                ratio[1], ratio[rounds]
         }
     }' "$results"

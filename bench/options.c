@@ -28,15 +28,15 @@ static const char usage[] =
     "  --window N                 messages in flight (default 64; fewer where they would take more than 1G)\n"
     "  --type NAME                of allreduce: float, double, int8, int32, int64 (default float)\n"
     "  --op NAME                  of allreduce: sum, prod, max, min (default sum)\n"
-    "  --memory KIND[,KIND]       host, pinned, managed, device: of allreduce's send and receive buffer, else of the first and the\n"
-    "                             second rank of a pair (default device,device)\n"
+    "  --memory KIND[,KIND]       host, pinned, managed, device: of allreduce's send and receive buffer, else of the first and\n"
+    "                             the second rank of a pair (default device,device)\n"
     "  --device NAME              cuda or emulated (default: as the environment says, else a GPU)\n"
     "  --staged                   measure in turn with it what a program without gpufifo would do: copy to pinned host memory,\n"
     "                             call MPI there, copy back\n"
     "  --json FILE                also write the figures there\n"
-    "  --compare \"SIDE\"           start `mpirun OPTIONS gpufifo-bench ...` itself; give it twice or more, to run in turn. SIDE is\n"
-    "                             [NAME=VALUE ...] OPTIONS [-- ARGUMENTS]: the environment of this side, of which MPIRUN names\n"
-    "                             another mpirun; options of mpirun; arguments of gpufifo-bench. Words end at blanks.\n"
+    "  --compare \"SIDE\"           start `mpirun OPTIONS gpufifo-bench ...` itself; give it twice or more, to run in turn.\n"
+    "                             SIDE is [NAME=VALUE ...] OPTIONS [-- ARGUMENTS]: the environment of this side, of which\n"
+    "                             MPIRUN names another mpirun; options of mpirun; arguments of gpufifo-bench. Words end at blanks.\n"
     "  --rounds N                 of a comparison: how often each side runs (default 3)\n";
 
 static const struct bench_type types[] = {
@@ -52,8 +52,9 @@ static const struct bench_op ops[] = { { "sum", MPI_SUM }, { "prod", MPI_PROD },
 static const char *const memory_names[] = { [GPUFIFO_MEMORY_HOST] = "host", [GPUFIFO_MEMORY_PINNED] = "pinned",
                                             [GPUFIFO_MEMORY_MANAGED] = "managed", [GPUFIFO_MEMORY_DEVICE] = "device" };
 
-static const char *const test_names[] = { [BENCH_ALLREDUCE] = "allreduce", [BENCH_LATENCY] = "latency", [BENCH_BANDWIDTH] = "bandwidth",
-                                          [BENCH_BIBANDWIDTH] = "bibandwidth", [BENCH_MULTI] = "multi" };
+static const char *const test_names[] = { [BENCH_ALLREDUCE] = "allreduce", [BENCH_LATENCY] = "latency",
+                                          [BENCH_BANDWIDTH] = "bandwidth", [BENCH_BIBANDWIDTH] = "bibandwidth",
+                                          [BENCH_MULTI] = "multi" };
 
 const char *test_name(enum bench_kind kind)
 {

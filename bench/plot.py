@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plots the JSON files of gpufifo-bench: time and bus bandwidth by message size.
+"""Plots the JSON files of gpufifo-bench: time and bandwidth by message size.
 
     plot.py OUTPUT.png FILE.json...      (Debian and Ubuntu: python3-matplotlib)
 """
@@ -12,6 +12,11 @@ matplotlib.use("Agg")
 from matplotlib import pyplot
 
 
+def rate(row):
+    """GB/s: the bus bandwidth of a collective, the bandwidth of messages, that of a side; None if it has none."""
+    return next((row[key] for key in ("busbw", "bandwidth", "rate") if key in row), None)
+
+
 def series(document, name):
     """Yields (label, sizes, times in µs, bandwidths in GB/s) for each method or side."""
     labels = sorted({(row.get("side", ""), row["method"]) for row in document["rows"]})
@@ -19,7 +24,7 @@ def series(document, name):
         rows = sorted((row for row in document["rows"] if (row.get("side", ""), row["method"]) == (side, method)),
                       key=lambda row: row["bytes"])
         label = " ".join(part for part in (name, side, method) if part)
-        yield label, [row["bytes"] for row in rows], [row["median_us"] for row in rows], [row.get("busbw") for row in rows]
+        yield label, [row["bytes"] for row in rows], [row["median_us"] for row in rows], [rate(row) for row in rows]
 
 
 def main():
@@ -34,7 +39,7 @@ def main():
             time_axes.loglog(sizes, times, marker=".", label=label)
             if None not in bandwidths:
                 bandwidth_axes.loglog(sizes, bandwidths, marker=".", label=label)
-    for axes, title in ((time_axes, "time (µs)"), (bandwidth_axes, "bus bandwidth (GB/s)")):
+    for axes, title in ((time_axes, "time (µs)"), (bandwidth_axes, "bandwidth (GB/s)")):
         axes.set_xlabel("message size (bytes)")
         axes.set_ylabel(title)
         axes.grid(True, which="both", alpha=0.3)

@@ -162,14 +162,16 @@ static char *recv_place(const struct bench *bench, enum method method)
 static void before_send(const struct bench *bench, enum method method, size_t offset, size_t bytes)
 {
     if (method == METHOD_STAGED) {
-        bench_must(bench, gpufifo_copy(bench->device, (char *)bench->host_send + offset, (char *)bench->send + offset, bytes), "copy");
+        const char *from = (char *)bench->send + offset;
+        bench_must(bench, gpufifo_copy(bench->device, (char *)bench->host_send + offset, from, bytes), "copy");
     }
 }
 
 static void after_recv(const struct bench *bench, enum method method, size_t offset, size_t bytes)
 {
     if (method == METHOD_STAGED) {
-        bench_must(bench, gpufifo_copy(bench->device, (char *)bench->recv + offset, (char *)bench->host_recv + offset, bytes), "copy");
+        const char *from = (char *)bench->host_recv + offset;
+        bench_must(bench, gpufifo_copy(bench->device, (char *)bench->recv + offset, from, bytes), "copy");
     }
 }
 
@@ -181,7 +183,8 @@ static void send_one(const struct bench *bench, enum method method, size_t bytes
 
 static void recv_one(const struct bench *bench, enum method method, size_t bytes)
 {
-    MPI_Recv(recv_place(bench, method), (int)bytes, MPI_BYTE, role_of(bench).partner, MESSAGE_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(recv_place(bench, method), (int)bytes, MPI_BYTE, role_of(bench).partner, MESSAGE_TAG, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
     after_recv(bench, method, 0, bytes);
 }
 
@@ -202,8 +205,8 @@ static double sample_latency(const struct bench *bench, enum method method, size
 static void window_recv(const struct bench *bench, enum method method, size_t bytes, size_t count, MPI_Request *request)
 {
     for (size_t m = 0; m < count; m++) {
-        MPI_Irecv(recv_place(bench, method) + m * bytes, (int)bytes, MPI_BYTE, role_of(bench).partner, MESSAGE_TAG, MPI_COMM_WORLD,
-                  &request[m]);
+        MPI_Irecv(recv_place(bench, method) + m * bytes, (int)bytes, MPI_BYTE, role_of(bench).partner, MESSAGE_TAG,
+                  MPI_COMM_WORLD, &request[m]);
     }
 }
 
@@ -211,12 +214,13 @@ static void window_send(const struct bench *bench, enum method method, size_t by
 {
     for (size_t m = 0; m < count; m++) {
         before_send(bench, method, m * bytes, bytes);
-        MPI_Isend(send_place(bench, method) + m * bytes, (int)bytes, MPI_BYTE, role_of(bench).partner, MESSAGE_TAG, MPI_COMM_WORLD,
-                  &request[m]);
+        MPI_Isend(send_place(bench, method) + m * bytes, (int)bytes, MPI_BYTE, role_of(bench).partner, MESSAGE_TAG,
+                  MPI_COMM_WORLD, &request[m]);
     }
 }
 
-static void window_wait(const struct bench *bench, enum method method, size_t bytes, size_t count, bool receives, MPI_Request *request)
+static void window_wait(const struct bench *bench, enum method method, size_t bytes, size_t count, bool receives,
+                        MPI_Request *request)
 {
     MPI_Waitall((int)count, request, MPI_STATUSES_IGNORE);
     for (size_t m = 0; m < count && receives; m++) {

@@ -12,8 +12,8 @@
 /* Points of w->now and of w->next, with the margin. */
 size_t jacobi_points(const struct jacobi_work *work);
 
-/* Fills `points`, in host memory, for the part of the plate that starts at (first_row, first_column). The margin gets the border's
- * temperature. */
+/* Fills `points`, in host memory, for the part of the plate that starts at (first_row, first_column). The margin gets the
+ * border's temperature. */
 void jacobi_initialise(const struct jacobi_work *work, double *points, int first_row, int first_column);
 
 /* One step by one lane; work: a struct jacobi_work with addresses that the caller may touch. */
