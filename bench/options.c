@@ -36,7 +36,8 @@ static const char usage[] =
     "  --json FILE                also write the figures there\n"
     "  --compare \"SIDE\"           start `mpirun OPTIONS gpufifo-bench ...` itself; give it twice or more, to run in turn.\n"
     "                             SIDE is [NAME=VALUE ...] OPTIONS [-- ARGUMENTS]: the environment of this side, of which\n"
-    "                             MPIRUN names another mpirun; options of mpirun; arguments of gpufifo-bench. Words end at blanks.\n"
+    "                             MPIRUN names another mpirun; options of mpirun; arguments of gpufifo-bench. Words end at\n"
+    "                             blanks.\n"
     "  --rounds N                 of a comparison: how often each side runs (default 3)\n";
 
 static const struct bench_type types[] = {

@@ -2,8 +2,8 @@
  *
  * A 2-D heat equation on device memory under plain mpirun: each step exchanges the margins with up to four neighbours, rows as
  * they lie in memory by MPI_Sendrecv, columns as a vector datatype by MPI_Irecv and MPI_Isend; runs the stencil on the device;
- * and sums the squared change over all ranks by MPI_Allreduce. No buffer that MPI sees is host memory. At the end every rank compares
- * its points with those of the same computation done by one rank on the host: they must have the same bits.
+ * and sums the squared change over all ranks by MPI_Allreduce. No buffer that MPI sees is host memory. At the end every rank
+ * compares its points with those of the same computation done by one rank on the host: they must have the same bits.
  */
 #include <getopt.h>
 #include <math.h>
