@@ -3,6 +3,7 @@
  * Posting our requests to the PML, be it the only time or one start of many.
  */
 #include "mca_coll_gpufifo/pt2pt/functions.h"
+#include "mca_coll_gpufifo/pt2pt/offer.h"
 #include "mca_coll_gpufifo/pt2pt/queue.h"
 #include "mca_coll_gpufifo/pt2pt/stash.h"
 
@@ -60,6 +61,20 @@ static int send_bytes(gf_pt2pt_request_t *request, const void *data, size_t byte
                                        &request->inner);
 }
 
+/* The receiver's fetching implies the match that a synchronous send waits for. */
+static int post_rts(gf_pt2pt_request_t *request)
+{
+    mca_pml_base_send_mode_t mode = request->mode == MCA_PML_BASE_SEND_SYNCHRONOUS ? MCA_PML_BASE_SEND_STANDARD : request->mode;
+    int result = send_bytes(request, request->head, GF_RTS_BYTES, mode);
+
+    if (result == MPI_SUCCESS) {
+        watch(request, GF_PT2PT_OFFERED);
+    } else {
+        gf_pt2pt_offer_withdraw(request);
+    }
+    return result;
+}
+
 static int post_staged(gf_pt2pt_request_t *request)
 {
     struct gf_pt2pt_bounce *bounce = &request->bounce;
@@ -83,7 +98,16 @@ static int post_staged(gf_pt2pt_request_t *request)
 
 static int post_send(gf_pt2pt_request_t *request)
 {
-    return post_staged(request);
+    struct gf_reason why = {""};
+    gf_status status = gf_pt2pt_offer(request, &why);
+
+    if (status == GF_OK) {
+        return post_rts(request);
+    }
+    if (status == GF_ERR_UNSUPPORTED && !mca_coll_gpufifo_component.config.strict) {
+        return post_staged(request);
+    }
+    return gf_pt2pt_request_report(request, status, &why);
 }
 
 /* Where the PML may put the message: *data, *count, *type. Whatever comes, an RTS must fit. */

@@ -97,11 +97,33 @@ static gf_status board_of(struct gf_rendezvous *rendezvous, int ordinal, gf_offe
     return GF_OK;
 }
 
+/* The receiver's buffer is taken to be in device memory. Where this process sees one GPU only, its peers are taken to share it. */
+static bool stages(const struct gf_rendezvous *rendezvous, gf_device *device, size_t bytes, struct gf_reason *why)
+{
+    struct gf_pull_route route = {.bytes = bytes, .same_device = device->driver->ops->device_count(device->driver) == 1,
+                                  .concurrent = device->caps.concurrent_processes, .to_device = true};
+
+    if (gf_pull_choose(&rendezvous->config, &route) != GF_PULL_STAGE) {
+        return false;
+    }
+    gf_reason_set(why, "less than %zu bytes, and several processes share the GPU without MPS, so what runs on it waits for time slices",
+                  rendezvous->config.solo_bytes);
+    return true;
+}
+
 gf_status gf_rendezvous_offer(struct gf_rendezvous *rendezvous, const struct gf_pointer *where, const void *address, size_t bytes,
                               bool may_move, struct gf_offering *offering, struct gf_offer_name *name, struct gf_reason *why)
 {
-    gf_status status = board_of(rendezvous, where->ordinal, &offering->board, why);
+    gf_device *device = gf_component_device(where->ordinal, why);
+    gf_status status;
 
+    if (!device) {
+        return GF_ERR_DEVICE;
+    }
+    if (stages(rendezvous, device, bytes, why)) {
+        return GF_ERR_UNSUPPORTED;
+    }
+    status = board_of(rendezvous, where->ordinal, &offering->board, why);
     if (status == GF_OK) {
         status = gf_offer_make(offering->board, where, address, bytes, may_move, name, why);
         offering->index = name->index;

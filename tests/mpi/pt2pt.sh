@@ -13,6 +13,10 @@ traffic() {
         run $ranks tests/mpi/test_pt2pt_stress 1 10 "$ranks$1"
         run $ranks tests/mpi/test_pt2pt_stress 3 10 "$ranks$1"
     done
+    run 2 tests/mpi/test_pt2pt_pull
+    run 3 tests/mpi/test_pt2pt_pull threads
+    run 2 +noipc tests/mpi/test_pt2pt_pull staged
+    run 2 +solo tests/mpi/test_pt2pt_pull staged
     run 2 tests/mpi/test_pt2pt threads
     run 2 tests/mpi/test_pt2pt_probe threads
     run 2 +weak tests/mpi/test_pt2pt_stress 1 10 "$1"
