@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Do the tests of the protocols notice faults? Builds the harness with ThreadSanitizer and without, where it must pass; then
+# Do the tests of the protocols notice faults? Builds two harnesses (test_protocol; test_pull_kernel for the faults from 11 on)
+# with ThreadSanitizer and without, where they must pass; then
 # with each fault of kernels/mutants.h in turn, where it must fail.
 #
 #   fault                     noticed by
@@ -15,6 +16,9 @@
 #   8 ONE_SLOT                a hang: lines overwritten before they were read
 #   9 NO_BARRIER              a hang, the same within a block that runs ahead of itself
 #  10 SILENT_BLOCK            a hang, the same between blocks
+#  11 OPEN_GATE               a closed launch writes into what is the program's again
+#  12 EARLY_END               both: the peer sees the end before the data; a race
+#  13 UNCOUNTED               both, the same
 #
 #   CC: the compiler (cc). GF_SRCDIR: the sources. CMOCKA_CFLAGS, CMOCKA_LIBS: as pkg-config says.
 set -eu
@@ -26,19 +30,30 @@ trap 'rm -rf "$build"' EXIT
 flags="-std=gnu11 -O1 -g -pthread -ffp-contract=off -DGF_LL_FLAG_BITS=8 -I$source ${CMOCKA_CFLAGS-}"
 failed=0
 
+# Sources without and with faults.
+protocol_sources="tests/unit/test_protocol tests/unit/world tests/unit/scalar kernels/emulated_block base/types"
+protocol_faulty="tests/unit/stream kernels/kernels_emulated"
+pull_sources="tests/unit/test_pull_kernel kernels/emulated_block base/types"
+pull_faulty=kernels/kernels_emulated
+
 # harness KIND FAULT: builds $build/KIND, whose objects without a fault are kept from one fault to the next.
 harness() {
     kind=$1
     sanitizer=""
     [ "$kind" = plain ] || sanitizer=-fsanitize=thread
-    for file in tests/unit/test_protocol tests/unit/world tests/unit/scalar kernels/emulated_block base/types; do
+    if [ "$2" -lt 11 ]; then sources=$protocol_sources faulty=$protocol_faulty; else sources=$pull_sources faulty=$pull_faulty; fi
+    objects=""
+    for file in $sources; do
         object=$build/$kind-$(basename $file).o
         [ -e "$object" ] || $CC $flags $sanitizer -c "$source/$file.c" -o "$object"
+        objects="$objects $object"
     done
-    for file in tests/unit/stream kernels/kernels_emulated; do
-        $CC $flags $sanitizer -DGF_MUTANT="$2" -c "$source/$file.c" -o "$build/$kind-$(basename $file).o"
+    for file in $faulty; do
+        object=$build/$kind-$(basename $file).o
+        $CC $flags $sanitizer -DGF_MUTANT="$2" -c "$source/$file.c" -o "$object"
+        objects="$objects $object"
     done
-    $CC $sanitizer -pthread "$build/$kind"-*.o ${CMOCKA_LIBS--lcmocka} -lm -o "$build/$kind"
+    $CC $sanitizer -pthread $objects ${CMOCKA_LIBS--lcmocka} -lm -o "$build/$kind"
 }
 
 # play KIND: runs it, with its words in $build/log.
@@ -46,15 +61,18 @@ play() {
     TSAN_OPTIONS=halt_on_error=1 "$build/$1" > "$build/log" 2>&1
 }
 
+# No fault of the pulls has the number 99.
 expect_pass() {
-    harness "$1" 0
-    if play "$1"; then
-        echo "ok: $1 build without a fault passes"
-    else
-        cat "$build/log"
-        echo "FAILED: $1 build without a fault"
-        failed=1
-    fi
+    for none in 0 99; do
+        harness "$1" $none
+        if play "$1"; then
+            echo "ok: $1 build without a fault passes"
+        else
+            cat "$build/log"
+            echo "FAILED: $1 build without a fault ($none)"
+            failed=1
+        fi
+    done
 }
 
 # A hang is noticed by a deadline, and some interleavings show nothing: up to four sequences are tried.
@@ -79,6 +97,9 @@ expect_failure plain 7 "flag apart from data"
 expect_failure plain 8 "slots do not alternate"
 expect_failure plain 9 "no barrier between pieces"
 expect_failure plain 10 "a block without data is silent"
+expect_failure plain 11 "closed in vain"
+expect_failure plain 12 "end before the barrier"
+expect_failure plain 13 "end by the first block"
 
 if ! echo 'int main(void) { return 0; }' | $CC -fsanitize=thread -x c - -o "$build/probe" 2> /dev/null || ! "$build/probe"; then
     echo "FAILED: $CC cannot build with ThreadSanitizer here (Debian and Ubuntu: libtsan2 of gcc, libclang-rt-dev of clang)"
@@ -88,4 +109,6 @@ expect_pass thread
 expect_failure thread 1 "tail without release"
 expect_failure thread 2 "tail without acquire"
 expect_failure thread 3 "head without release"
+expect_failure thread 12 "end before the barrier"
+expect_failure thread 13 "end by the first block"
 exit $failed

@@ -90,8 +90,8 @@ static int check_received(struct gftest_messages *m, const struct message *messa
     size_t before = message->to, after = MARGIN;
 
     GFTEST_CHECK(m->rank, gftest_holds(m, buffer, before, 1), "before %zu bytes at %zu", message->fetched, message->to);
-    GFTEST_CHECK(m->rank, gftest_holds(m, buffer + before, message->fetched, message->seed), "%zu bytes from %zu to %zu, memory %d",
-                 message->fetched, message->from, message->to, message->kind);
+    GFTEST_CHECK(m->rank, gftest_holds(m, buffer + before, message->fetched, message->seed), "%zu bytes from %zu to %zu, memory"
+                 " %d", message->fetched, message->from, message->to, message->kind);
     GFTEST_CHECK(m->rank, gftest_holds(m, buffer + before + message->fetched, after, 2), "after %zu bytes at %zu",
                  message->fetched, message->to);
     return 0;
