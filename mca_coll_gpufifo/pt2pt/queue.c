@@ -6,8 +6,6 @@
 
 #include "opal/runtime/opal_progress.h"
 
-static int progress(void);
-
 struct gf_pt2pt_queue *gf_pt2pt_queue_create(void)
 {
     struct gf_pt2pt_queue *queue = calloc(1, sizeof *queue);
@@ -31,7 +29,7 @@ struct gf_pt2pt_queue *gf_pt2pt_queue_create(void)
 void gf_pt2pt_queue_destroy(struct gf_pt2pt_queue *queue)
 {
     if (queue->registered) {
-        opal_progress_unregister(progress);
+        opal_progress_unregister(gf_pt2pt_queue_progress);
     }
     if (gf_pt2pt_queue_busy(queue)) {
         return;
@@ -48,7 +46,7 @@ static void count_one(struct gf_pt2pt_queue *queue)
 {
     queue->count++;
     if (!queue->registered) {
-        opal_progress_register(progress);
+        opal_progress_register(gf_pt2pt_queue_progress);
         queue->registered = true;
     }
 }
@@ -168,7 +166,7 @@ void gf_pt2pt_queue_deliver(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *re
 }
 
 /* Stays registered once it is: Open MPI 4.1 writes one entry past its table when a callback leaves a full one. */
-static int progress(void)
+int gf_pt2pt_queue_progress(void)
 {
     struct gf_pt2pt_queue *queue = gf_pt2pt_queue_get();
     opal_list_item_t *item;

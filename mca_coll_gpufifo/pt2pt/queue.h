@@ -38,6 +38,9 @@ void gf_pt2pt_queue_expect(struct gf_pt2pt_queue *queue);
 /* From here on the request is the callback's, which is there from the first one on. A host request counts from here on. */
 void gf_pt2pt_queue_add(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request);
 
+/* The progress callback: moves on what can be moved, never waits. The number of requests that ended. */
+int gf_pt2pt_queue_progress(void);
+
 /* For an active receive that was not posted: its message, as gf_pt2pt_request_arrive has it. The request completes now or later. */
 void gf_pt2pt_queue_deliver(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request, const ompi_status_public_t *status,
                             const void *data);

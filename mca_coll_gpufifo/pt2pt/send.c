@@ -3,7 +3,7 @@
  * Sends. One from host memory passes; for one from device memory there is a request of ours, which blocking calls wait for.
  */
 #include "mca_coll_gpufifo/pt2pt/functions.h"
-#include "mca_coll_gpufifo/pt2pt/request.h"
+#include "mca_coll_gpufifo/pt2pt/queue.h"
 
 /* MPI's name for a call, for messages. */
 enum form { BLOCKING, NON_BLOCKING, PERSISTENT };
@@ -35,10 +35,28 @@ static __opal_attribute_noinline__ int send_anything(const void *buffer, size_t 
     return result == MPI_SUCCESS ? gf_pt2pt_request_wait(request, MPI_STATUS_IGNORE) : result;
 }
 
+/* Of a message to itself a process knows that its receive has ended, and MPI_Testsome must say so at once. Without threads it does. */
+static __opal_attribute_noinline__ int send_to_self(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag,
+                                                    mca_pml_base_send_mode_t mode, ompi_communicator_t *comm)
+{
+    int result = gf_pt2pt_saved()->pml_send(buffer, count, type, peer, tag, mode, comm);
+
+    gf_pt2pt_queue_progress();
+    return result;
+}
+
+static inline bool needs_progress(int peer, const ompi_communicator_t *comm)
+{
+    return opal_using_threads() && peer == comm->c_my_rank;
+}
+
 int gf_pt2pt_send(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, mca_pml_base_send_mode_t mode,
                   ompi_communicator_t *comm)
 {
     if (OPAL_LIKELY(gf_pt2pt_is_plain(buffer, tag))) {
+        if (OPAL_UNLIKELY(needs_progress(peer, comm))) {
+            return send_to_self(buffer, count, type, peer, tag, mode, comm);
+        }
         return gf_pt2pt_saved()->pml_send(buffer, count, type, peer, tag, mode, comm);
     }
     return send_anything(buffer, count, type, peer, tag, mode, comm);

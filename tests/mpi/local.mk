@@ -131,3 +131,9 @@ check_PROGRAMS += tests/mpi/test_pt2pt_probe
 tests_mpi_test_pt2pt_probe_SOURCES = tests/mpi/test_pt2pt_probe.c tests/mpi/pt2pt_buffers.c tests/mpi/pt2pt_buffers.h
 tests_mpi_test_pt2pt_probe_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_pt2pt_probe_LDADD = $(mpi_test_libs)
+
+# The suite of another project, with this component: once is enough, without a sanitizer.
+if !GF_SANITIZE
+TESTS += tests/mpi/mpi4py_suite.sh
+endif
+dist_check_SCRIPTS += tests/mpi/mpi4py_suite.sh tests/mpi/mpi4py_suite.py

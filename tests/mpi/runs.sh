@@ -29,7 +29,7 @@ trap 'rm -f "$output"' EXIT
 launch() {
     ranks=$1
     shift
-    words= options=${MPIRUN_OPTIONS:-}
+    words= options=${MPIRUN_OPTIONS:+ $MPIRUN_OPTIONS}
     while :; do
         case $1 in
         +*) words=${words:+$words,}${1#+} ;;
