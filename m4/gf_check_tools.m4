@@ -18,16 +18,21 @@ AC_DEFUN([GF_TOOL_NOTE], [
     AS_IF([test -n "$$1"], [gf_$2_note="on"], [gf_$2_note="off: $2 is missing (Debian and Ubuntu: $2); $3"])
 ])
 
-dnl GF_PYTHON: a Python 3, better one that has mpi4py.
+dnl GF_PYTHON: a Python 3, better one whose mpi4py uses this Open MPI.
 AC_DEFUN([GF_PYTHON], [
     AC_ARG_VAR([PYTHON], [Python 3 with mpi4py, for the Python example])
     AC_PATH_PROG([PYTHON], [python3])
-    AC_MSG_CHECKING([for a Python with mpi4py])
+    AC_MSG_CHECKING([for a Python with mpi4py for Open MPI $gf_openmpi_series])
     gf_mpi4py=no
     for gf_python in "$PYTHON" /usr/bin/python3; do
-        AS_IF([test -n "$gf_python" && "$gf_python" -c 'import mpi4py' 2>/dev/null],
+        AS_IF([test -n "$gf_python" && "$gf_python" -c "
+import mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+assert MPI.Get_library_version().startswith('Open MPI v$gf_openmpi_series.')" 2>/dev/null],
             [PYTHON=$gf_python; gf_mpi4py=yes; break])
     done
+    AC_SUBST([gf_mpi4py])
     AS_IF([test $gf_mpi4py = yes], [AC_MSG_RESULT([$PYTHON]); gf_mpi4py_note="on, by $PYTHON"],
         [AC_MSG_RESULT([no])
          gf_mpi4py_note="off: mpi4py is missing (Debian and Ubuntu: python3-mpi4py); its test is skipped"])

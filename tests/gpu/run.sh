@@ -160,7 +160,7 @@ runs_cases() {
         run 2 tests/mpi/bad_input $how
     done
     run_prints "right" 4 examples/jacobi --size 1024 --steps 100
-    [ -z "$PYTHON" ] || ! "$PYTHON" -c 'import mpi4py' 2> /dev/null || run 4 "$PYTHON" "$source/examples/mpi4py_allreduce.py"
+    [ "$(setting gf_mpi4py)" != yes ] || run 4 "$PYTHON" "$source/examples/mpi4py_allreduce.py"
 }
 
 # Messages of sizes that are powers and of others, in each kind of memory at each end.

@@ -15,7 +15,11 @@ run_fails "must be at least the number of ranks" 4 examples/jacobi --size 1
 run_fails "takes a number" 1 examples/jacobi --steps many
 run_fails "Usage" 1 examples/jacobi --nonsense
 run_fails "no device: " 1 examples/jacobi --device nonsense
-for ranks in 1 3; do
-    run "$ranks" "$PYTHON" "${srcdir:-.}/examples/mpi4py_allreduce.py"
-done
+if [ "$GF_MPI4PY" = yes ]; then
+    for ranks in 1 3; do
+        run "$ranks" "$PYTHON" "${srcdir:-.}/examples/mpi4py_allreduce.py"
+    done
+else
+    skip 2 "no Python with mpi4py for this Open MPI (Debian and Ubuntu: python3-mpi4py)"
+fi
 finish
