@@ -107,11 +107,11 @@ sed -n '/^gpufifo [0-9]/,/^Next:/p' "$source/build/build.log" | sed '/^Next:/d'
 add build 1 0 0 $since
 one warnings 1 "$source/tests/check_warnings.sh" "$source/build/build.log"
 one counting 1 "$source/tests/count_results.sh" --self-test
-tests tests build 15 check
+tests tests build 30 check
 if [ "$what" = all ]; then
     one install 5 "$source/tests/check_install.sh" "$source/build"
-    sanitized address build-address address,undefined 15 check
-    sanitized thread build-thread thread 5 check-thread
-    one distcheck 15 make -C "$source/build" -j"$jobs" distcheck AM_MAKEFLAGS="TESTS='\$(RELEASE_TESTS)'"
+    sanitized address build-address address,undefined 30 check
+    sanitized thread build-thread thread 10 check-thread
+    one distcheck 30 make -C "$source/build" -j"$jobs" distcheck AM_MAKEFLAGS="TESTS='\$(RELEASE_TESTS)'"
 fi
 finish
