@@ -24,6 +24,10 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/pt2pt/message.c mca_coll_gpufifo/pt2pt/message.h mca_coll_gpufifo/pt2pt/stash.c mca_coll_gpufifo/pt2pt/stash.h \
     mca_coll_gpufifo/pt2pt/probe.c
 
+# One-sided communication.
+mca_coll_gpufifo_la_SOURCES += \
+    mca_coll_gpufifo/onesided/windows.c mca_coll_gpufifo/onesided/windows.h mca_coll_gpufifo/onesided/access.c
+
 # Staging, and the collectives that use it.
 mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/stage.c mca_coll_gpufifo/stage.h \

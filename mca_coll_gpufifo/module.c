@@ -8,6 +8,7 @@
 #include "mca_coll_gpufifo/agree.h"
 #include "mca_coll_gpufifo/coll/coll.h"
 #include "mca_coll_gpufifo/mailbox.h"
+#include "mca_coll_gpufifo/onesided/windows.h"
 #include "mca_coll_gpufifo/pt2pt/interpose.h"
 
 typedef void (*any_function)(void);
@@ -91,6 +92,7 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
     if (comm == &ompi_mpi_comm_world.comm) {
         gf_mailbox_open();
         gf_pt2pt_open();
+        gf_windows_open();
     }
     module->comm = comm;
     module->watched = gf_mpi_threads();
@@ -115,6 +117,7 @@ static int module_disable(mca_coll_base_module_t *base, ompi_communicator_t *com
     }
     gf_agree_close(module);
     if (comm == &ompi_mpi_comm_world.comm) {
+        gf_windows_close();
         gf_pt2pt_close();
         gf_mailbox_close();
     }

@@ -16,7 +16,7 @@
 struct gf_agree;                       /* agree.h */
 struct gf_mailbox;                     /* mailbox.h */
 struct gf_staging;                     /* stage_pool.h */
-struct gf_staging;                     /* stage_pool.h */
+struct gf_windows;                     /* onesided/windows.h */
 
 /* coll_gpufifo_device */
 enum gf_device_choice { GF_DEVICE_AUTO, GF_DEVICE_CUDA, GF_DEVICE_EMULATED, GF_DEVICE_NONE };
@@ -38,6 +38,7 @@ typedef struct mca_coll_gpufifo_component_t {
     struct gf_pvars pvars;             /* any thread; see its header */
     _Atomic uint32_t shown_errors;     /* bits by gf_status: those the user was told of (error.c) */
     struct gf_pt2pt pt2pt;             /* any thread; see its header */
+    struct gf_windows *windows;        /* any thread; open while MPI_COMM_WORLD's module lives; null: they are not guarded */
     struct gf_staging *staging;        /* of staged calls; any thread; null exactly if driver is */
     opal_mutex_t lock;                 /* protects what follows */
     gf_device *devices[GF_MAX_DEVICES];

@@ -48,7 +48,9 @@
 
 #include "ompi/util/count_disp_array.h"
 
+#define GF_OMPI_OSC_VERSION OMPI_OSC_BASE_VERSION_4_0_0
 typedef size_t gf_mpi_count;
+typedef ptrdiff_t gf_mpi_disp_unit;              /* of a window */
 typedef ompi_count_array_t gf_mpi_counts;        /* one count a rank */
 typedef ompi_disp_array_t gf_mpi_displs;         /* one displacement a rank, in elements (alltoallw: in bytes) */
 typedef ompi_disp_array_t gf_mpi_byte_displs;    /* neighbor_alltoallw: in bytes */
@@ -66,7 +68,9 @@ static inline bool gf_mpi_counts_missing(gf_mpi_counts counts) { return NULL == 
 
 #else
 
+#define GF_OMPI_OSC_VERSION OMPI_OSC_BASE_VERSION_3_0_0
 typedef int gf_mpi_count;
+typedef int gf_mpi_disp_unit;
 typedef const int *gf_mpi_counts;
 typedef const int *gf_mpi_displs;
 typedef const MPI_Aint *gf_mpi_byte_displs;

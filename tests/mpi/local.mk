@@ -137,3 +137,11 @@ if !GF_SANITIZE
 TESTS += tests/mpi/mpi4py_suite.sh
 endif
 dist_check_SCRIPTS += tests/mpi/mpi4py_suite.sh tests/mpi/mpi4py_suite.py
+
+# One-sided communication.
+check_PROGRAMS += tests/mpi/test_onesided
+tests_mpi_test_onesided_SOURCES = tests/mpi/test_onesided.c
+tests_mpi_test_onesided_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_test_onesided_LDADD = $(mpi_test_libs)
+TESTS += tests/mpi/onesided.sh
+dist_check_SCRIPTS += tests/mpi/onesided.sh
