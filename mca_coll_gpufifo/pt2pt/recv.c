@@ -21,6 +21,7 @@ static __opal_attribute_noinline__ int recv_offered(const struct gf_pt2pt_argume
 {
     ompi_status_public_t came = *status;
     gf_pt2pt_request_t *request;
+    ompi_request_t *outer;
     int result = gf_pt2pt_request_create(arguments, &request);
 
     if (result != MPI_SUCCESS) {
@@ -30,7 +31,8 @@ static __opal_attribute_noinline__ int recv_offered(const struct gf_pt2pt_argume
     came._cancelled = false;
     gf_pt2pt_request_begin(request);
     gf_pt2pt_queue_deliver(gf_pt2pt_queue_get(), request, &came, head);
-    return gf_pt2pt_request_wait(gf_pt2pt_request_outer(request), status);
+    outer = gf_pt2pt_request_outer(request);
+    return ompi_request_wait(&outer, status);
 }
 
 /* The buffer has room for an RTS; what it overwrites is kept. */
@@ -86,7 +88,7 @@ static int recv_by_request(const struct gf_pt2pt_arguments *arguments, ompi_stat
     ompi_request_t *request;
     int result = gf_pt2pt_request_new(arguments, &request);
 
-    return result == MPI_SUCCESS ? gf_pt2pt_request_wait(request, status) : result;
+    return result == MPI_SUCCESS ? ompi_request_wait(&request, status) : result;
 }
 
 int gf_pt2pt_recv(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,
@@ -159,7 +161,7 @@ int gf_pt2pt_mrecv(void *buffer, size_t count, ompi_datatype_t *type, struct omp
         return gf_pt2pt_saved()->pml_mrecv(buffer, count, type, message, status);
     }
     result = gf_pt2pt_imrecv(buffer, count, type, message, &request);
-    return result == MPI_SUCCESS ? gf_pt2pt_request_wait(request, status) : result;
+    return result == MPI_SUCCESS ? ompi_request_wait(&request, status) : result;
 }
 
 int gf_pt2pt_imrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message, ompi_request_t **request)

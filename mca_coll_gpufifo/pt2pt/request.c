@@ -154,22 +154,6 @@ void gf_pt2pt_request_complete(gf_pt2pt_request_t *request)
     }
 }
 
-int gf_pt2pt_request_wait(ompi_request_t *request, ompi_status_public_t *status)
-{
-    int result;
-
-    ompi_request_wait_completion(request);
-    result = request->req_status.MPI_ERROR;
-    if (status != MPI_STATUS_IGNORE) {
-        status->MPI_SOURCE = request->req_status.MPI_SOURCE;
-        status->MPI_TAG = request->req_status.MPI_TAG;
-        status->_ucount = request->req_status._ucount;
-        status->_cancelled = request->req_status._cancelled;
-    }
-    ompi_request_free(&request);
-    return result;
-}
-
 void gf_pt2pt_request_await_callback(gf_pt2pt_request_t *request)
 {
     while (atomic_load(&request->hold) != GF_HOLD_PROGRAM) {

@@ -77,9 +77,6 @@ void gf_pt2pt_request_destroy(gf_pt2pt_request_t *request);
 /* Tells the program, which may free or start it again from then on. Its status is complete; nothing is under way. */
 void gf_pt2pt_request_complete(gf_pt2pt_request_t *request);
 
-/* Lets MPI make progress until it is complete, then frees it. The result, as of a blocking call. */
-int gf_pt2pt_request_wait(ompi_request_t *request, ompi_status_public_t *status);
-
 /* A persistent request that the program saw completed may still be in the callback's hands, in another thread: waits for that. */
 void gf_pt2pt_request_await_callback(gf_pt2pt_request_t *request);
 

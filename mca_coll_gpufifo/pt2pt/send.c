@@ -32,7 +32,7 @@ static __opal_attribute_noinline__ int send_anything(const void *buffer, size_t 
     result = gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
         .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .mode = mode,
         .send = true, .device = true, .function = name_of(mode, BLOCKING)}, &request);
-    return result == MPI_SUCCESS ? gf_pt2pt_request_wait(request, MPI_STATUS_IGNORE) : result;
+    return result == MPI_SUCCESS ? ompi_request_wait(&request, MPI_STATUS_IGNORE) : result;
 }
 
 /* Of a message to itself a process knows that its receive has ended, and MPI_Testsome must say so at once. Without threads it does. */
