@@ -7,6 +7,7 @@ libgfcore_la_SOURCES += \
     core/config.h \
     core/connect.c core/connect.h \
     core/connector.c core/connector.h \
+    core/copy_ring.c core/copy_ring.h \
     core/execute.c core/execute.h \
     core/exports.c core/exports.h \
     core/fault.c core/fault.h \
@@ -16,6 +17,7 @@ libgfcore_la_SOURCES += \
     core/offer.h core/offer_board.c core/offer_board.h \
     core/one_shot.c core/one_shot.h \
     core/peers.c core/peers.h \
+    core/pipe.c core/pipe.h core/pipe_memory.h core/pipe_sink.c core/pipe_source.c \
     core/plan.c core/plan.h \
     core/pull.c core/pull.h core/pull_engine.h core/pull_attached.c core/pull_flight.c core/pull_plan.c core/pull_plan.h \
     core/pull_rescue.c \

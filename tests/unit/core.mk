@@ -16,6 +16,7 @@ tests_core_programs = \
     tests/unit/test_core_peers \
     tests/unit/test_core_sweep \
     tests/unit/test_core_trouble \
+    tests/unit/test_pipe \
     tests/unit/test_plan \
     tests/unit/test_pull \
     tests/unit/test_segment
@@ -37,6 +38,8 @@ tests_unit_test_core_sweep_CFLAGS = $(AM_CFLAGS) $(kernel_cflags)
 tests_unit_test_core_sweep_LDADD = $(tests_core_libs)
 tests_unit_test_core_trouble_SOURCES = tests/unit/test_core_trouble.c
 tests_unit_test_core_trouble_LDADD = $(tests_core_libs)
+tests_unit_test_pipe_SOURCES = tests/unit/test_pipe.c
+tests_unit_test_pipe_LDADD = $(tests_core_libs)
 tests_unit_test_plan_SOURCES = tests/unit/test_plan.c
 tests_unit_test_plan_LDADD = $(tests_core_libs)
 tests_unit_test_pull_SOURCES = tests/unit/test_pull.c
