@@ -4,12 +4,15 @@
  */
 #include "mca_coll_gpufifo/pt2pt/bounce.h"
 
-#include <sys/mman.h>
-
 #include "mca_coll_gpufifo/memory_kind.h"
 
-/* Beyond so many bytes a landing is pageable: pinned memory is dear to make, and most large messages do not pass it. */
-enum { LARGEST_PINNED_LANDING = 1 << 20 };
+/* Up to so many bytes a message lands in pinned memory, from which its copy is faster. */
+enum { LARGEST_PINNED_LANDING = 256 << 10 };
+
+static struct gf_landings *the_landings(void)
+{
+    return mca_coll_gpufifo_component.pt2pt.landings;
+}
 
 gf_status gf_pt2pt_bounce_open(struct gf_pt2pt_bounce *bounce, const void *user, size_t count, ompi_datatype_t *type,
                                struct gf_reason *why)
@@ -41,21 +44,21 @@ char *gf_pt2pt_bounce_run(const struct gf_pt2pt_bounce *bounce)
 
 static void give_memory_back(struct gf_pt2pt_bounce *bounce)
 {
-    if (bounce->memory && bounce->pageable) {
-        munmap(bounce->memory, bounce->room);
+    if (bounce->landing) {
+        gf_landing_put(the_landings(), bounce->landing);
     } else if (bounce->memory) {
         gf_bounce_free(bounce->pool, bounce->memory, bounce->room);
     }
     bounce->memory = NULL;
     bounce->room = 0;
-    bounce->pageable = false;
+    bounce->landing = NULL;
 }
 
 gf_status gf_pt2pt_bounce_pin(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why)
 {
     gf_status status;
 
-    if (bounce->memory && !bounce->pageable && bounce->room >= bytes) {
+    if (bounce->memory && !bounce->landing && bounce->room >= bytes) {
         return GF_OK;
     }
     give_memory_back(bounce);
@@ -66,7 +69,7 @@ gf_status gf_pt2pt_bounce_pin(struct gf_pt2pt_bounce *bounce, size_t bytes, stru
 
 gf_status gf_pt2pt_bounce_land(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why)
 {
-    void *memory;
+    gf_status status;
 
     if (bounce->memory && bounce->room >= bytes) {
         return GF_OK;
@@ -75,15 +78,12 @@ gf_status gf_pt2pt_bounce_land(struct gf_pt2pt_bounce *bounce, size_t bytes, str
         return gf_pt2pt_bounce_pin(bounce, bytes, why);
     }
     give_memory_back(bounce);
-    memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) {
-        gf_reason_set(why, "no host memory for a message of up to %zu bytes", bytes);
-        return GF_ERR_NO_MEMORY;
+    status = gf_landing_get(the_landings(), bytes, &bounce->landing, why);
+    if (status == GF_OK) {
+        bounce->memory = bounce->landing->memory;
+        bounce->room = bounce->landing->room;
     }
-    bounce->memory = memory;
-    bounce->room = bytes;
-    bounce->pageable = true;
-    return GF_OK;
+    return status;
 }
 
 /* What came is pageable memory, which kernels do not reach. */
@@ -128,7 +128,10 @@ gf_status gf_pt2pt_bounce_store(struct gf_pt2pt_bounce *bounce, size_t bytes, st
 {
     gf_status status = GF_OK;
 
-    if (bounce->pageable && !gf_pt2pt_bounce_run(bounce)) {
+    if (bounce->landing && bounce->landing->filled < bytes) {
+        bounce->landing->filled = bytes;
+    }
+    if (bounce->landing && !gf_pt2pt_bounce_run(bounce)) {
         status = move_to_pinned(bounce, bytes, why);
     }
     if (status == GF_OK) {

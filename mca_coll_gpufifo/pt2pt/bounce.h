@@ -6,6 +6,7 @@
 #ifndef GF_MCA_PT2PT_BOUNCE_H
 #define GF_MCA_PT2PT_BOUNCE_H
 
+#include "mca_coll_gpufifo/pt2pt/landing.h"
 #include "mca_coll_gpufifo/stage_copy.h"
 
 /* Owner: a call or a request; one thread at a time. The datatype must live until close. */
@@ -17,7 +18,7 @@ struct gf_pt2pt_bounce {
     struct gf_stage_pool *pool;        /* of its device; null: closed */
     void *memory;                      /* null: none */
     size_t room;                       /* bytes of memory */
-    bool pageable;                     /* it is a mapping of its own, of which only touched pages exist; else pinned */
+    struct gf_landing *landing;        /* whose memory it is, pageable; null: it is pinned */
     struct gf_transfer transfer;       /* the copy under way */
     struct gf_stage_lane *lane;        /* its stream; null: none is under way */
 };
@@ -35,7 +36,7 @@ char *gf_pt2pt_bounce_run(const struct gf_pt2pt_bounce *bounce);
 /* Makes pinned memory of so many bytes, if there is not as much yet. */
 gf_status gf_pt2pt_bounce_pin(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why);
 
-/* Makes memory for a message that nobody knows yet, of up to so many bytes: a large one costs nothing until it is written to. */
+/* Makes memory for a message that nobody knows yet, of up to so many bytes. */
 gf_status gf_pt2pt_bounce_land(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why);
 
 /* All data from the user's buffer to memory; waits for the copy. */

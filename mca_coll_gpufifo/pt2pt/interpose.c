@@ -9,6 +9,7 @@
 #include "mca_coll_gpufifo/module.h"
 #include "mca_coll_gpufifo/pt2pt/card.h"
 #include "mca_coll_gpufifo/pt2pt/functions.h"
+#include "mca_coll_gpufifo/pt2pt/landing.h"
 #include "mca_coll_gpufifo/pt2pt/replace.h"
 #include "mca_coll_gpufifo/pt2pt/queue.h"
 #include "mca_coll_gpufifo/pt2pt/stash.h"
@@ -52,9 +53,10 @@ void gf_pt2pt_announce(void)
     if (calls_by_name()) {
         return;
     }
+    pt2pt->landings = gf_landings_create();
     pt2pt->queue = gf_pt2pt_queue_create();
     pt2pt->stash = gf_stash_create();
-    if (pt2pt->queue && pt2pt->stash) {
+    if (pt2pt->landings && pt2pt->queue && pt2pt->stash) {
         pt2pt->cards = gf_cards_publish(&mca_coll_gpufifo_component.super.collm_version);
     }
 }
@@ -79,7 +81,7 @@ void gf_pt2pt_open(void)
                "calls it directly; build it without --enable-mca-direct for pml");
         return;
     }
-    if (!pt2pt->queue || !pt2pt->stash) {
+    if (!pt2pt->landings || !pt2pt->queue || !pt2pt->stash) {
         gf_log(log, GF_LOG_WARN, "point-to-point messages take no device buffers: no host memory for their requests");
         return;
     }
@@ -125,21 +127,21 @@ void gf_pt2pt_close(void)
     }
     restore(pt2pt);
     pt2pt->installed = false;
+    pt2pt->near = false;
     gf_stash_close(pt2pt->stash);
-    gf_pt2pt_queue_destroy(pt2pt->queue);
-    pt2pt->queue = NULL;
+    gf_pt2pt_queue_close(pt2pt->queue);
 }
 
 void gf_pt2pt_withdraw(void)
 {
     struct gf_pt2pt *pt2pt = &mca_coll_gpufifo_component.pt2pt;
 
-    if (pt2pt->queue) {
-        gf_pt2pt_queue_destroy(pt2pt->queue);
-        pt2pt->queue = NULL;
-    }
+    gf_pt2pt_queue_destroy(pt2pt->queue);
+    pt2pt->queue = NULL;
     gf_stash_destroy(pt2pt->stash);
     pt2pt->stash = NULL;
+    gf_landings_destroy(pt2pt->landings);
+    pt2pt->landings = NULL;
     gf_cards_destroy(pt2pt->cards);
     pt2pt->cards = NULL;
 }

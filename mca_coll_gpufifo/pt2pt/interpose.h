@@ -16,6 +16,7 @@
 #include "ompi/mca/pml/pml.h"
 
 struct gf_cards;                       /* card.h */
+struct gf_landings;                    /* landing.h */
 struct gf_pt2pt_queue;                 /* request.h */
 struct gf_stash;                       /* stash.h */
 
@@ -26,6 +27,7 @@ struct gf_pt2pt {
     bool near;                         /* a process of this node may send us an RTS: every receive looks */
     mca_pml_base_module_t saved;       /* the table as it was; valid once installed, close included: a late call still passes */
     struct gf_cards *cards;            /* null: no peer sends RTSs to us, and we send none */
+    struct gf_landings *landings;      /* landing.h; as queue */
     struct gf_pt2pt_queue *queue;      /* of our requests; null before open, or out of memory */
     struct gf_stash *stash;            /* of messages that a probe took out of the PML; null as for queue */
     _Atomic int stash_guard;           /* 0: a receive need not look there (stash.h) */

@@ -26,15 +26,24 @@ struct gf_pt2pt_queue *gf_pt2pt_queue_create(void)
     return queue;
 }
 
-void gf_pt2pt_queue_destroy(struct gf_pt2pt_queue *queue)
+void gf_pt2pt_queue_close(struct gf_pt2pt_queue *queue)
 {
     if (queue->registered) {
-        opal_progress_unregister(gf_pt2pt_queue_progress);
+        opal_progress_unregister(progress);
+        queue->registered = false;
     }
-    if (gf_pt2pt_queue_busy(queue)) {
+    if (!gf_pt2pt_queue_busy(queue)) {
+        gf_rendezvous_destroy(queue->rendezvous);
+        queue->rendezvous = NULL;
+    }
+}
+
+void gf_pt2pt_queue_destroy(struct gf_pt2pt_queue *queue)
+{
+    if (!queue || gf_pt2pt_queue_busy(queue)) {
         return;
     }
-    gf_rendezvous_destroy(queue->rendezvous);
+    gf_pt2pt_queue_close(queue);
     OBJ_DESTRUCT(&queue->idle);
     OBJ_DESTRUCT(&queue->active);
     pthread_mutex_destroy(&queue->lock);

@@ -21,7 +21,10 @@ struct gf_pt2pt_queue {
 
 /* Null: no host memory. */
 struct gf_pt2pt_queue *gf_pt2pt_queue_create(void);
-/* Requests still under way are left as they are: the PML may still write to their memory. */
+/* No progress any more, no offers and no pulls; requests may still be freed. Those still under way are left as they are: the PML may
+ * still write to their memory. */
+void gf_pt2pt_queue_close(struct gf_pt2pt_queue *queue);
+/* Accepts null. */
 void gf_pt2pt_queue_destroy(struct gf_pt2pt_queue *queue);
 
 static inline struct gf_pt2pt_queue *gf_pt2pt_queue_get(void) { return mca_coll_gpufifo_component.pt2pt.queue; }

@@ -8,7 +8,7 @@
 
 void gf_rts_write(struct gf_rts *rts, size_t bytes, const struct gf_offer_name *offer)
 {
-    *rts = (struct gf_rts){.bytes = bytes, .offer = *offer};
+    *rts = (struct gf_rts){.bytes = bytes, .offer = *offer, .kind = GF_RTS_OFFER};
     memcpy(rts->cookie, gf_card_mine(mca_coll_gpufifo_component.pt2pt.cards)->cookie, sizeof rts->cookie);
 }
 

@@ -9,18 +9,24 @@
 #include "core/offer_board.h"
 #include "mca_coll_gpufifo/pt2pt/card.h"
 
+/* How the data reach the receiver. */
+enum gf_rts_kind {
+    GF_RTS_OFFER                             /* it fetches them, from where the offer says */
+};
+
 /* Plain bytes. The size is an odd one, that programs hardly ever send. */
 struct gf_rts {
     unsigned char cookie[GF_COOKIE_BYTES];   /* of the sender's card */
     uint64_t bytes;                          /* of the message */
     struct gf_offer_name offer;
-    unsigned char odd[3];                    /* 0 */
+    unsigned char kind;                      /* enum gf_rts_kind */
+    unsigned char odd[2];                    /* 0 */
 } __attribute__((packed));
 
 enum { GF_RTS_BYTES = sizeof(struct gf_rts) };
 _Static_assert(GF_RTS_BYTES == 67, "an RTS has no padding");
 
-/* Of a message that this process offers. */
+/* Of a message that this process offers: of kind GF_RTS_OFFER. */
 void gf_rts_write(struct gf_rts *rts, size_t bytes, const struct gf_offer_name *offer);
 
 /* Are these `size` bytes, received on comm from that rank, an RTS? Then *rts is it; it need not be aligned. */
