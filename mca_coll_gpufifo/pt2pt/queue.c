@@ -29,7 +29,7 @@ struct gf_pt2pt_queue *gf_pt2pt_queue_create(void)
 void gf_pt2pt_queue_close(struct gf_pt2pt_queue *queue)
 {
     if (queue->registered) {
-        opal_progress_unregister(progress);
+        opal_progress_unregister(gf_pt2pt_queue_progress);
         queue->registered = false;
     }
     if (!gf_pt2pt_queue_busy(queue)) {
