@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Programs that must not hang, over ob1 and ucx, on a device with each of its vices.
+. "${srcdir:-.}/tests/mpi/runs.sh"
+
+programs() {
+    for part in synchronise "free another" "reuse address" overwrite thousand "send first"; do
+        run 2 "$@" tests/mpi/test_pt2pt_legal "$part"
+    done
+}
+
+for ranks in 1 3; do
+    for part in synchronise "free another" "reuse address" overwrite thousand "send first"; do
+        run $ranks tests/mpi/test_pt2pt_legal "$part"
+    done
+done
+programs
+programs +solo
+programs +noipc
+if "$(dirname "$MPIRUN")/ompi_info" --parsable | grep -q "^mca:pml:ucx:"; then
+    export UCX_TLS=self,tcp,sysv,posix
+    MPIRUN_OPTIONS="--mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any"
+    programs
+fi
+finish

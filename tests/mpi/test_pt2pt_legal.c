@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Programs that MPI and CUDA allow, and on which libraries have hung or gone wrong: each waits for something that must not depend
+ * on the message under way.
+ */
+#include <mpi.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/mpi/pt2pt_buffers.h"
+
+enum { GO = 1, DATA = 2, CROWD = 1000, ROUNDS = 30, BURST = 10 };
+
+static const size_t sizes[] = {8, 67, 4096, 70000, 1 << 20, 5 << 20};
+enum { SIZES = sizeof sizes / sizeof sizes[0] };
+
+/* A receive is pending while the program waits for all work of its device; only then does the sender get its go. */
+static void synchronise(const struct ends *e)
+{
+    for (int i = 0; i < SIZES; i++) {
+        struct buffer from, to;
+        MPI_Request request;
+        MPI_Status status;
+
+        message_create(e, &from, sizes[i], i);
+        landing_create(e, &to, sizes[i]);
+        MPI_Irecv(to.data, (int)sizes[i], MPI_BYTE, e->previous, DATA, MPI_COMM_WORLD, &request);
+        harness_need(e->h, gpufifo_synchronize(e->h->device), "synchronize");
+        MPI_Send(NULL, 0, MPI_BYTE, e->previous, GO, MPI_COMM_WORLD);
+        MPI_Recv(NULL, 0, MPI_BYTE, e->next, GO, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(from.data, (int)sizes[i], MPI_BYTE, e->next, DATA, MPI_COMM_WORLD);
+        harness_need(e->h, gpufifo_synchronize(e->h->device), "synchronize");
+        MPI_Wait(&request, &status);
+        status_check(e, &status, e->previous, DATA, sizes[i]);
+        landing_check(e, &to, sizes[i], e->previous, i);
+        buffer_destroy(&from, e->name);
+    }
+}
+
+/* The program's kernel. */
+struct kernel {
+    gpufifo_device *device;
+    atomic_bool runs, end;
+};
+
+static void spin(void *arguments)
+{
+    struct kernel *kernel = *(struct kernel **)arguments;
+
+    atomic_store(&kernel->runs, true);
+    while (!atomic_load(&kernel->end)) {
+    }
+}
+
+static void *launch(void *argument)
+{
+    struct kernel *kernel = argument;
+
+    gpufifo_run(kernel->device, spin, &kernel);
+    atomic_store(&kernel->runs, true);
+    return NULL;
+}
+
+/* The first rank's kernel runs on until messages from and to its device have been exchanged. */
+static void long_kernel(const struct ends *e)
+{
+    struct kernel kernel = {.runs = false};
+    pthread_t thread;
+
+    harness_need(e->h, gpufifo_device_open(NULL, -1, &kernel.device), "no device");
+    for (int i = 0; i < SIZES; i++) {
+        struct buffer from, to;
+        MPI_Request requests[2];
+
+        message_create(e, &from, sizes[i], i);
+        landing_create(e, &to, sizes[i]);
+        atomic_store(&kernel.end, false);
+        atomic_store(&kernel.runs, false);
+        if (e->h->rank == 0) {
+            harness_need(e->h, pthread_create(&thread, NULL, launch, &kernel), "pthread_create");
+            while (!atomic_load(&kernel.runs)) {
+            }
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Irecv(to.data, (int)sizes[i], MPI_BYTE, e->previous, DATA, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(from.data, (int)sizes[i], MPI_BYTE, e->next, DATA, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        MPI_Barrier(MPI_COMM_WORLD);
+        atomic_store(&kernel.end, true);
+        if (e->h->rank == 0) {
+            pthread_join(thread, NULL);
+        }
+        landing_check(e, &to, sizes[i], e->previous, i);
+        buffer_destroy(&from, e->name);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    gpufifo_device_close(kernel.device);
+}
+
+/* Another buffer is freed, which waits for the device's work, while a receive is pending. */
+static void free_another(const struct ends *e)
+{
+    for (int i = 0; i < SIZES; i++) {
+        struct buffer from, to, other;
+        MPI_Request request;
+
+        message_create(e, &from, sizes[i], i);
+        landing_create(e, &to, sizes[i]);
+        buffer_create(e->h, &other, GPUFIFO_MEMORY_DEVICE, sizes[i], 0);
+        MPI_Irecv(to.data, (int)sizes[i], MPI_BYTE, e->previous, DATA, MPI_COMM_WORLD, &request);
+        buffer_destroy(&other, e->name);
+        MPI_Send(NULL, 0, MPI_BYTE, e->previous, GO, MPI_COMM_WORLD);
+        MPI_Recv(NULL, 0, MPI_BYTE, e->next, GO, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(from.data, (int)sizes[i], MPI_BYTE, e->next, DATA, MPI_COMM_WORLD);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        landing_check(e, &to, sizes[i], e->previous, i);
+        buffer_destroy(&from, e->name);
+    }
+}
+
+/* The buffer is freed as soon as its send is complete, and the next message has another one, which may well lie at the same address. */
+static void reuse_address(const struct ends *e)
+{
+    for (int i = 0; i < ROUNDS * SIZES; i++) {
+        size_t bytes = sizes[i % SIZES] / (size_t)(1 + i / SIZES % 3);
+        struct buffer from, to;
+        MPI_Request request;
+
+        message_create(e, &from, bytes, i);
+        landing_create(e, &to, bytes);
+        MPI_Irecv(to.data, (int)bytes, MPI_BYTE, e->previous, DATA, MPI_COMM_WORLD, &request);
+        MPI_Send(from.data, (int)bytes, MPI_BYTE, e->next, DATA, MPI_COMM_WORLD);
+        buffer_destroy(&from, e->name);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        landing_check(e, &to, bytes, e->previous, i);
+    }
+}
+
+/* The buffer changes as soon as its send is complete; the receive comes later. */
+static void overwrite(const struct ends *e)
+{
+    for (int i = 0; i < SIZES; i++) {
+        struct buffer from, to;
+        MPI_Request requests[2];
+
+        message_create(e, &from, sizes[i], i);
+        landing_create(e, &to, sizes[i]);
+        MPI_Isend(from.data, (int)sizes[i], MPI_BYTE, e->next, DATA, MPI_COMM_WORLD, &requests[0]);
+        MPI_Irecv(to.data, (int)sizes[i], MPI_BYTE, e->previous, DATA, MPI_COMM_WORLD, &requests[1]);
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        harness_need(e->h, gpufifo_fill(e->h->device, from.data, 0, sizes[i]), "fill");
+        MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+        landing_check(e, &to, sizes[i], e->previous, i);
+        buffer_destroy(&from, e->name);
+    }
+}
+
+/* Receives in the reverse order of the sends: each message is unexpected, or overtakes all others. */
+static void thousand(const struct ends *e)
+{
+    struct buffer *from = calloc(CROWD, sizeof *from), *to = calloc(CROWD, sizeof *to);
+    MPI_Request *requests = calloc(2 * CROWD, sizeof(MPI_Request));
+
+    harness_need(e->h, from && to && requests ? 0 : -1, "no host memory");
+    for (int i = 0; i < CROWD; i++) {
+        message_create(e, &from[i], 1 + (size_t)i * 37 % 9000, i);
+        landing_create(e, &to[i], from[i].bytes);
+    }
+    for (int i = 0; i < CROWD; i++) {
+        MPI_Isend(from[i].data, (int)from[i].bytes, MPI_BYTE, e->next, i, MPI_COMM_WORLD, &requests[CROWD + i]);
+    }
+    for (int i = CROWD - 1; i >= 0; i--) {
+        MPI_Irecv(to[i].data, (int)to[i].bytes, MPI_BYTE, e->previous, i, MPI_COMM_WORLD, &requests[i]);
+    }
+    MPI_Waitall(2 * CROWD, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < CROWD; i++) {
+        landing_check(e, &to[i], to[i].bytes, e->previous, i);
+        buffer_destroy(&from[i], e->name);
+    }
+    free(from);
+    free(to);
+    free(requests);
+}
+
+/* Not allowed, strictly, but everywhere: all ranks send small messages first and receive then. To itself a process may send less so
+ * with 4.1's ob1, of host memory too. */
+static void send_first(const struct ends *e)
+{
+    for (int i = 0; i < (e->h->ranks == 1 ? 2 : 3); i++) {
+        struct buffer from[BURST], to;
+
+        for (int m = 0; m < BURST; m++) {
+            message_create(e, &from[m], sizes[i] / 2, m);
+            MPI_Send(from[m].data, (int)from[m].bytes, MPI_BYTE, e->next, m, MPI_COMM_WORLD);
+        }
+        for (int m = BURST - 1; m >= 0; m--) {
+            landing_create(e, &to, from[m].bytes);
+            MPI_Recv(to.data, (int)to.bytes, MPI_BYTE, e->previous, m, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            landing_check(e, &to, to.bytes, e->previous, m);
+            buffer_destroy(&from[m], e->name);
+        }
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(const struct ends *);
+} tests[] = {
+    {"synchronise", synchronise}, {"long kernel", long_kernel},   {"free another", free_another}, {"reuse address", reuse_address},
+    {"overwrite", overwrite},     {"thousand", thousand},         {"send first", send_first},
+};
+
+/* test_pt2pt_legal [NAME] */
+int main(int argc, char **argv)
+{
+    static const enum gpufifo_memory kinds[][2] = {
+        {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_DEVICE}, {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_HOST},
+        {GPUFIFO_MEMORY_HOST, GPUFIFO_MEMORY_DEVICE},
+    };
+    struct harness h;
+
+    harness_start(&h, argc, argv, MPI_THREAD_FUNNELED);
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        for (size_t t = 0; t < sizeof tests / sizeof tests[0]; t++) {
+            struct ends ends = {.h = &h, .from = kinds[k][0], .to = kinds[k][1], .next = (h.rank + 1) % h.ranks,
+                                .previous = (h.rank + h.ranks - 1) % h.ranks, .name = tests[t].name};
+            if (argc < 2 || strcmp(argv[1], tests[t].name) == 0) {
+                tests[t].run(&ends);
+                MPI_Barrier(MPI_COMM_WORLD);
+            }
+        }
+    }
+    return harness_finish(&h);
+}
