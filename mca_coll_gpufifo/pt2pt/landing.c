@@ -6,6 +6,7 @@
 #include "mca_coll_gpufifo/pt2pt/landing.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
