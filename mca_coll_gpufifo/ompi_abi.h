@@ -28,8 +28,10 @@
 
 #if OMPI_MAJOR_VERSION == 4
 #include "opal/mca/pmix/pmix.h"
+#include "opal/threads/thread_usage.h"
 #else
 #include "opal/mca/pmix/pmix-internal.h"
+#include "opal/mca/threads/thread_usage.h"
 #endif
 
 #if OMPI_MAJOR_VERSION == 4 && OMPI_MINOR_VERSION == 1

@@ -18,7 +18,6 @@
 
 #include "ompi/mca/pml/base/pml_base_request.h"
 #include "ompi/mca/pml/pml.h"
-#include "opal/threads/thread_usage.h"
 
 #include "mca_coll_gpufifo/module.h"
 #include "mca_coll_gpufifo/pt2pt/bounce.h"
