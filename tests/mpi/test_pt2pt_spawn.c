@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages with device buffers between a job and the one that it spawns. Each process exchanges with all of the other side, through
+ * the intercommunicator, and then with its neighbours in the communicator merged of both.
+ *   test_pt2pt_spawn CHILDREN
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/mpi/pt2pt_buffers.h"
+
+enum { TAG = 3 };
+
+static const size_t sizes[] = {1, 67, 4096, 100001, 3 << 20};
+enum { SIZES = sizeof sizes / sizeof sizes[0] };
+
+/* On an intercommunicator ranks of the two sides are told apart by 100. */
+static unsigned seed_of(int rank, bool child, int i)
+{
+    return (unsigned)(rank + 100 * child + 7 * i);
+}
+
+/* message_byte takes the sender's rank of MPI_COMM_WORLD; here seeds tell senders apart, so all count as rank 0. */
+static struct ends ends_of(struct harness *as_zero, enum gpufifo_memory from, enum gpufifo_memory to, const char *name)
+{
+    return (struct ends){.h = as_zero, .from = from, .to = to, .name = name};
+}
+
+static void exchange(const struct ends *e, MPI_Comm comm, int next, int previous, unsigned mine, unsigned theirs, size_t bytes)
+{
+    struct buffer from, to;
+    MPI_Request request;
+    MPI_Status status;
+
+    message_create(e, &from, bytes, mine);
+    landing_create(e, &to, bytes + 9);
+    MPI_Isend(from.data, (int)bytes, MPI_BYTE, next, TAG, comm, &request);
+    MPI_Probe(previous, TAG, comm, &status);
+    status_check(e, &status, previous, TAG, bytes);
+    MPI_Recv(to.data, (int)bytes + 9, MPI_BYTE, previous, MPI_ANY_TAG, comm, &status);
+    status_check(e, &status, previous, TAG, bytes);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    landing_check(e, &to, bytes, 0, theirs);
+    buffer_destroy(&from, e->name);
+}
+
+static void across(const struct ends *e, MPI_Comm inter, bool child)
+{
+    int rank, remote;
+
+    MPI_Comm_rank(inter, &rank);
+    MPI_Comm_remote_size(inter, &remote);
+    for (int i = 0; i < SIZES; i++) {
+        for (int peer = 0; peer < remote; peer++) {
+            exchange(e, inter, peer, peer, seed_of(rank, child, i), seed_of(peer, !child, i), sizes[i]);
+        }
+    }
+}
+
+static void around(const struct ends *e, MPI_Comm merged)
+{
+    int rank, size;
+
+    MPI_Comm_rank(merged, &rank);
+    MPI_Comm_size(merged, &size);
+    for (int i = 0; i < SIZES; i++) {
+        int previous = (rank + size - 1) % size;
+
+        exchange(e, merged, (rank + 1) % size, previous, seed_of(rank, false, i), seed_of(previous, false, i), sizes[i]);
+    }
+}
+
+static void all_ways(struct harness *h, MPI_Comm inter, bool child)
+{
+    static const enum gpufifo_memory kinds[] = {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_HOST};
+    int rank = h->rank;
+    MPI_Comm merged;
+
+    MPI_Intercomm_merge(inter, child, &merged);
+    h->rank = 0;
+    for (int from = 0; from < 2; from++) {
+        for (int to = 0; to < 2; to++) {
+            struct ends apart = ends_of(h, kinds[from], kinds[to], "across"), together = ends_of(h, kinds[from], kinds[to], "around");
+
+            across(&apart, inter, child);
+            around(&together, merged);
+        }
+    }
+    h->rank = rank;
+    MPI_Comm_free(&merged);
+}
+
+int main(int argc, char **argv)
+{
+    struct harness h;
+    MPI_Comm parent, inter;
+    int children, failures, result;
+
+    harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
+    children = argc > 1 ? atoi(argv[1]) : 1;
+    MPI_Comm_get_parent(&parent);
+    if (parent == MPI_COMM_NULL) {
+        MPI_Comm_spawn(argv[0], argv + 1, children, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
+    } else {
+        inter = parent;
+    }
+    all_ways(&h, inter, parent != MPI_COMM_NULL);
+    failures = (int)h.failures;
+    MPI_Allreduce(&failures, &result, 1, MPI_INT, MPI_SUM, inter);
+    harness_check(&h, result == 0, "the other job found %d failures", result);
+    MPI_Comm_disconnect(&inter);
+    return harness_finish(&h);
+}
