@@ -17,6 +17,7 @@ tests_core_programs = \
     tests/unit/test_core_sweep \
     tests/unit/test_core_trouble \
     tests/unit/test_pipe \
+    tests/unit/test_offers \
     tests/unit/test_plan \
     tests/unit/test_pull \
     tests/unit/test_segment
@@ -40,6 +41,8 @@ tests_unit_test_core_trouble_SOURCES = tests/unit/test_core_trouble.c
 tests_unit_test_core_trouble_LDADD = $(tests_core_libs)
 tests_unit_test_pipe_SOURCES = tests/unit/test_pipe.c
 tests_unit_test_pipe_LDADD = $(tests_core_libs)
+tests_unit_test_offers_SOURCES = tests/unit/test_offers.c
+tests_unit_test_offers_LDADD = $(tests_core_libs)
 tests_unit_test_plan_SOURCES = tests/unit/test_plan.c
 tests_unit_test_plan_LDADD = $(tests_core_libs)
 tests_unit_test_pull_SOURCES = tests/unit/test_pull.c
