@@ -4,6 +4,7 @@
  */
 #include "core/imports.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,7 +130,11 @@ gf_status gf_imports_get(struct gf_imports *imports, const void *owner, const st
 
 void gf_imports_put(struct gf_imports *imports, struct gf_import *import)
 {
-    if (!import || --import->uses > 0) {
+    if (!import) {
+        return;
+    }
+    assert(import->uses > 0 && "a mapping is given back once for each use");
+    if (--import->uses > 0) {
         return;
     }
     add_to_idle(imports, import);
