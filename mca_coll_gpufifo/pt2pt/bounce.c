@@ -15,13 +15,15 @@ static struct gf_landings *the_landings(void)
 }
 
 gf_status gf_pt2pt_bounce_open(struct gf_pt2pt_bounce *bounce, const void *user, size_t count, ompi_datatype_t *type,
-                               struct gf_reason *why)
+                               const struct gf_pointer *where, struct gf_reason *why)
 {
-    gf_status status;
+    gf_status status = GF_OK;
 
-    *bounce = (struct gf_pt2pt_bounce){.user = (void *)user, .layout = gf_layout_equal(1, count, type)};
+    *bounce = (struct gf_pt2pt_bounce){.user = (void *)user, .layout = gf_layout_equal(1, count, type), .where = *where};
     bounce->bytes = count * type->super.size;
-    status = gf_pt2pt_bounce_renew(bounce, why);
+    if (where->kind != GF_MEMORY_DEVICE) {
+        status = gf_pt2pt_bounce_renew(bounce, why);
+    }
     return status == GF_OK ? gf_stage_pool_get(mca_coll_gpufifo_component.staging, bounce->where.ordinal, &bounce->pool, why)
                            : status;
 }

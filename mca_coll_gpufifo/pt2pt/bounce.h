@@ -23,9 +23,9 @@ struct gf_pt2pt_bounce {
     struct gf_stage_lane *lane;        /* its stream; null: none is under way */
 };
 
-/* Finds the buffer's device. On failure it is closed. */
+/* where: what is known of the buffer's allocation; a freed one is refused. On failure it is closed. */
 gf_status gf_pt2pt_bounce_open(struct gf_pt2pt_bounce *bounce, const void *user, size_t count, ompi_datatype_t *type,
-                               struct gf_reason *why);
+                               const struct gf_pointer *where, struct gf_reason *why);
 
 /* Asks again where the buffer lies: between the starts of a persistent request the program may have freed and made it. */
 gf_status gf_pt2pt_bounce_renew(struct gf_pt2pt_bounce *bounce, struct gf_reason *why);

@@ -46,18 +46,30 @@ static inline bool gf_pt2pt_is_plain(const void *buffer, int tag)
     return tag < MPI_ANY_TAG || gf_memory_is_known_host(buffer);
 }
 
-/* Is there data in device memory? Host-only programs ask with every message: the address tells in most cases. It may lie
- * outside of the memory (MPI_BOTTOM, lower bounds), a byte of the data cannot. */
-static inline bool gf_pt2pt_is_device(const void *buffer, size_t count, ompi_datatype_t *type)
+/* Is there data in device memory? Then *where says of which allocation. Host-only programs ask with every message: the address tells
+ * in most cases. It may lie outside of the memory (MPI_BOTTOM, lower bounds), a byte of the data cannot. */
+static inline bool gf_pt2pt_locate(const void *buffer, size_t count, ompi_datatype_t *type, struct gf_pointer *where)
 {
     struct gf_layout layout;
     ptrdiff_t offset;
+    const void *byte;
 
     if (gf_memory_is_known_host(buffer)) {
         return false;
     }
     layout = gf_layout_equal(1, count, type);
-    return gf_layout_any_byte(&layout, &offset) && gf_memory_is_device(gf_layout_address(buffer, offset));
+    if (!gf_layout_any_byte(&layout, &offset)) {
+        return false;
+    }
+    byte = gf_layout_address(buffer, offset);
+    return !gf_memory_is_known_host(byte) && gf_memory_locate(byte, where);
+}
+
+static inline bool gf_pt2pt_is_device(const void *buffer, size_t count, ompi_datatype_t *type)
+{
+    struct gf_pointer where;
+
+    return gf_pt2pt_locate(buffer, count, type, &where);
 }
 
 #endif

@@ -78,7 +78,7 @@ static void tell(const gf_pt2pt_request_t *request, gf_status status, const stru
 
 gf_status gf_pt2pt_offer(gf_pt2pt_request_t *request, struct gf_reason *why)
 {
-    gf_status status = gf_pt2pt_bounce_renew(&request->bounce, why);
+    gf_status status = request->super.req_ompi.req_persistent ? gf_pt2pt_bounce_renew(&request->bounce, why) : GF_OK;
 
     if (status == GF_OK) {
         status = make_offer(request, why);

@@ -40,12 +40,14 @@ static void watch(gf_pt2pt_request_t *request, enum gf_pt2pt_phase phase)
 
     request->phase = phase;
     gf_pt2pt_request_begin(request);
-    if (OPAL_UNLIKELY(request->device)) {
-        gf_pt2pt_queue_expect(queue);
-    }
     if (OPAL_UNLIKELY(opal_using_threads() || gf_pt2pt_request_sends(request))) {
         gf_pt2pt_queue_add(queue, request);
-    } else if (REQUEST_COMPLETE(request->inner)) {
+        return;
+    }
+    if (OPAL_UNLIKELY(request->device)) {
+        gf_pt2pt_queue_expect(queue, request);
+    }
+    if (REQUEST_COMPLETE(request->inner)) {
         landed(request);
     } else {
         request->inner->req_complete_cb_data = request;

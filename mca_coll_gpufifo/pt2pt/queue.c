@@ -6,6 +6,10 @@
 
 #include "opal/runtime/opal_progress.h"
 
+/* A turn of MPI's progress takes some hundred nanoseconds, in which the end of a message on the device would go unnoticed: where few
+ * are waited for, each turn looks so often. */
+enum { LOOKS = 8, FEW = 4 };
+
 struct gf_pt2pt_queue *gf_pt2pt_queue_create(void)
 {
     struct gf_pt2pt_queue *queue = calloc(1, sizeof *queue);
@@ -50,30 +54,53 @@ void gf_pt2pt_queue_destroy(struct gf_pt2pt_queue *queue)
     free(queue);
 }
 
-/* With the lock held. */
-static void count_one(struct gf_pt2pt_queue *queue)
+_Static_assert(GF_MAX_DEVICES <= 64, "prepared has a bit a device");
+
+/* What fails here fails again, and is said, when it is needed. */
+void gf_pt2pt_queue_prepare(struct gf_pt2pt_queue *queue, int ordinal)
 {
-    queue->count++;
+    uint64_t bit = 1ull << ordinal;
+
+    if (!mca_coll_gpufifo_component.pt2pt.near || (atomic_load_explicit(&queue->prepared, memory_order_relaxed) & bit)) {
+        return;
+    }
+    pthread_mutex_lock(&queue->lock);
+    gf_rendezvous_prepare(queue->rendezvous, ordinal);
+    queue->prepared |= bit;
+    pthread_mutex_unlock(&queue->lock);
+}
+
+/* With the lock held. */
+static void count_one(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request)
+{
+    if (!request->counted) {
+        request->counted = true;
+        queue->count++;
+    }
     if (!queue->registered) {
         opal_progress_register(gf_pt2pt_queue_progress);
         queue->registered = true;
     }
 }
 
-void gf_pt2pt_queue_expect(struct gf_pt2pt_queue *queue)
+void gf_pt2pt_queue_expect(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request)
 {
     pthread_mutex_lock(&queue->lock);
-    count_one(queue);
+    count_one(queue, request);
     pthread_mutex_unlock(&queue->lock);
+}
+
+/* With the lock held. */
+static void add(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request)
+{
+    opal_list_append(&queue->active, (opal_list_item_t *)request);
+    count_one(queue, request);
 }
 
 void gf_pt2pt_queue_add(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request)
 {
     pthread_mutex_lock(&queue->lock);
-    opal_list_append(&queue->active, (opal_list_item_t *)request);
-    if (!request->device) {
-        count_one(queue);
-    }
+    add(queue, request);
     pthread_mutex_unlock(&queue->lock);
 }
 
@@ -140,19 +167,24 @@ static bool advance(gf_pt2pt_request_t *request)
     }
 }
 
-/* Takes all requests that have ended out of the queue. With the lock held. */
-static void collect(struct gf_pt2pt_queue *queue, opal_list_t *ended)
+/* Takes all requests that have ended out of the queue. The number of those that wait for the device. With the lock held. */
+static int collect(struct gf_pt2pt_queue *queue, opal_list_t *ended)
 {
     gf_pt2pt_request_t *request, *next;
+    int waiting = 0;
 
     OPAL_LIST_FOREACH_SAFE(request, next, &queue->active, gf_pt2pt_request_t) {
         if (advance(request)) {
             request->phase = GF_PT2PT_IDLE;
+            request->counted = false;
             opal_list_remove_item(&queue->active, (opal_list_item_t *)request);
             opal_list_append(ended, (opal_list_item_t *)request);
             queue->count--;
+        } else {
+            waiting += request->phase != GF_PT2PT_INNER;
         }
     }
+    return waiting;
 }
 
 void gf_pt2pt_queue_deliver(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request, const ompi_status_public_t *status,
@@ -163,8 +195,7 @@ void gf_pt2pt_queue_deliver(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *re
     pthread_mutex_lock(&queue->lock);
     ended = gf_pt2pt_request_arrive(request, status, data);
     if (!ended) {
-        opal_list_append(&queue->active, (opal_list_item_t *)request);
-        count_one(queue);
+        add(queue, request);
         gf_rendezvous_progress(queue->rendezvous);
     }
     pthread_mutex_unlock(&queue->lock);
@@ -190,8 +221,14 @@ int gf_pt2pt_queue_progress(void)
         return 0;
     }
     OBJ_CONSTRUCT(&ended, opal_list_t);
-    collect(queue, &ended);
-    gf_rendezvous_progress(queue->rendezvous);
+    for (int looks = 0; looks < LOOKS; looks++) {
+        int waiting = collect(queue, &ended);
+
+        gf_rendezvous_progress(queue->rendezvous);
+        if (waiting == 0 || waiting > FEW || !opal_list_is_empty(&ended)) {
+            break;
+        }
+    }
     pthread_mutex_unlock(&queue->lock);
     while ((item = opal_list_remove_first(&ended)) != NULL) {
         gf_pt2pt_request_complete((gf_pt2pt_request_t *)item);

@@ -15,6 +15,7 @@ struct gf_pt2pt_queue {
     opal_list_t active;                /* requests that need progress */
     _Atomic int count;                 /* of device requests under way, in the list or not, and of the others in the list */
     bool registered;                   /* the callback is */
+    _Atomic uint64_t prepared;         /* bits by a device's ordinal */
     struct gf_rendezvous *rendezvous;
     opal_free_list_t idle;
 };
@@ -35,10 +36,13 @@ static inline bool gf_pt2pt_queue_busy(const struct gf_pt2pt_queue *queue)
     return atomic_load_explicit(&queue->count, memory_order_relaxed) > 0;
 }
 
-/* A device request has begun; it counts until the callback ends it. */
-void gf_pt2pt_queue_expect(struct gf_pt2pt_queue *queue);
+/* The program has a buffer on this device: what offers and pulls need of it is made now, for it may wait for what the device does. */
+void gf_pt2pt_queue_prepare(struct gf_pt2pt_queue *queue, int ordinal);
 
-/* From here on the request is the callback's, which is there from the first one on. A host request counts from here on. */
+/* A request counts until the callback ends it: from here on, though the callback has not got it yet. */
+void gf_pt2pt_queue_expect(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request);
+
+/* From here on the request is the callback's, which is there from the first one on. */
 void gf_pt2pt_queue_add(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request);
 
 /* The progress callback: moves on what can be moved, never waits. The number of requests that ended. */

@@ -98,12 +98,14 @@ int gf_pt2pt_recv(void *buffer, size_t count, ompi_datatype_t *type, int peer, i
         return gf_pt2pt_saved()->pml_recv(buffer, count, type, peer, tag, comm, status);
     }
 
+    struct gf_pointer where;
     struct gf_pt2pt_arguments arguments = {.buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm,
-                                           .device = gf_pt2pt_is_device(buffer, count, type), .function = "MPI_Recv"};
+                                           .where = gf_pt2pt_locate(buffer, count, type, &where) ? &where : NULL,
+                                           .function = "MPI_Recv"};
     struct gf_host_data host = {buffer, count, type};
     ompi_status_public_t ignored;
 
-    if (arguments.device || (mca_coll_gpufifo_component.pt2pt.near && needs_request())) {
+    if (arguments.where || (mca_coll_gpufifo_component.pt2pt.near && needs_request())) {
         return recv_by_request(&arguments, status);
     }
     if (!mca_coll_gpufifo_component.pt2pt.near) {
@@ -118,63 +120,49 @@ int gf_pt2pt_recv(void *buffer, size_t count, ompi_datatype_t *type, int peer, i
 int gf_pt2pt_irecv(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,
                    ompi_request_t **request)
 {
+    struct gf_pointer where;
     bool device;
 
     if (passes(buffer, tag)) {
         return gf_pt2pt_saved()->pml_irecv(buffer, count, type, peer, tag, comm, request);
     }
-    device = gf_pt2pt_is_device(buffer, count, type);
+    device = gf_pt2pt_locate(buffer, count, type, &where);
     if (!device && !mca_coll_gpufifo_component.pt2pt.near) {
         return gf_pt2pt_saved()->pml_irecv(buffer, count, type, peer, tag, comm, request);
     }
     return gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
-        .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .device = device,
+        .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .where = device ? &where : NULL,
         .function = "MPI_Irecv"}, request);
 }
 
 int gf_pt2pt_irecv_init(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,
                         ompi_request_t **request)
 {
-    bool device = tag >= MPI_ANY_TAG && gf_pt2pt_is_device(buffer, count, type);
+    struct gf_pointer where;
+    bool device = tag >= MPI_ANY_TAG && gf_pt2pt_locate(buffer, count, type, &where);
 
     if (tag < MPI_ANY_TAG || (!device && !mca_coll_gpufifo_component.pt2pt.near)) {
         return gf_pt2pt_saved()->pml_irecv_init(buffer, count, type, peer, tag, comm, request);
     }
     return gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
         .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .persistent = true,
-        .device = device, .function = "MPI_Recv_init"}, request);
+        .where = device ? &where : NULL, .function = "MPI_Recv_init"}, request);
 }
 
 /* A message of the PML's that a probe has matched is no RTS, or it would be one of ours. */
-static bool passes_matched(const void *buffer, size_t count, ompi_datatype_t *type, const struct ompi_message_t *message)
+static bool passes_matched(const struct ompi_message_t *message, const struct gf_pointer *where)
 {
-    return !gf_pt2pt_message_is_ours(message) && !gf_pt2pt_is_device(buffer, count, type);
+    return !gf_pt2pt_message_is_ours(message) && !where;
 }
 
-int gf_pt2pt_mrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message,
-                   ompi_status_public_t *status)
-{
-    ompi_request_t *request;
-    int result;
-
-    if (passes_matched(buffer, count, type, *message)) {
-        return gf_pt2pt_saved()->pml_mrecv(buffer, count, type, message, status);
-    }
-    result = gf_pt2pt_imrecv(buffer, count, type, message, &request);
-    return result == MPI_SUCCESS ? ompi_request_wait(&request, status) : result;
-}
-
-int gf_pt2pt_imrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message, ompi_request_t **request)
+static int imrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message, const struct gf_pointer *where,
+                  ompi_request_t **request)
 {
     gf_pt2pt_request_t *ours;
-    int result;
-
-    if (passes_matched(buffer, count, type, *message)) {
-        return gf_pt2pt_saved()->pml_imrecv(buffer, count, type, message, request);
-    }
-    result = gf_pt2pt_request_create(&(struct gf_pt2pt_arguments){
+    int result = gf_pt2pt_request_create(&(struct gf_pt2pt_arguments){
         .buffer = buffer, .count = count, .type = type, .peer = (*message)->peer, .tag = MPI_ANY_TAG, .comm = (*message)->comm,
-        .device = gf_pt2pt_is_device(buffer, count, type), .function = "MPI_Imrecv"}, &ours);
+        .where = where, .function = "MPI_Imrecv"}, &ours);
+
     if (result != MPI_SUCCESS) {
         return result;
     }
@@ -185,4 +173,28 @@ int gf_pt2pt_imrecv(void *buffer, size_t count, ompi_datatype_t *type, struct om
     }
     *request = gf_pt2pt_request_outer(ours);
     return MPI_SUCCESS;
+}
+
+int gf_pt2pt_mrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message,
+                   ompi_status_public_t *status)
+{
+    struct gf_pointer info, *where = gf_pt2pt_locate(buffer, count, type, &info) ? &info : NULL;
+    ompi_request_t *request;
+    int result;
+
+    if (passes_matched(*message, where)) {
+        return gf_pt2pt_saved()->pml_mrecv(buffer, count, type, message, status);
+    }
+    result = imrecv(buffer, count, type, message, where, &request);
+    return result == MPI_SUCCESS ? ompi_request_wait(&request, status) : result;
+}
+
+int gf_pt2pt_imrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message, ompi_request_t **request)
+{
+    struct gf_pointer info, *where = gf_pt2pt_locate(buffer, count, type, &info) ? &info : NULL;
+
+    if (passes_matched(*message, where)) {
+        return gf_pt2pt_saved()->pml_imrecv(buffer, count, type, message, request);
+    }
+    return imrecv(buffer, count, type, message, where, request);
 }

@@ -155,3 +155,13 @@ gf_status gf_rendezvous_engine(struct gf_rendezvous *rendezvous, int ordinal, gf
     *engine = rendezvous->engines[ordinal];
     return status;
 }
+
+void gf_rendezvous_prepare(struct gf_rendezvous *rendezvous, int ordinal)
+{
+    struct gf_reason why;
+    gf_offer_board *board;
+    gf_pull_engine *engine;
+
+    (void)gf_rendezvous_engine(rendezvous, ordinal, &engine, &why);
+    (void)board_of(rendezvous, ordinal, &board, &why);
+}

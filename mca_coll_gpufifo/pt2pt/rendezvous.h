@@ -18,6 +18,9 @@ struct gf_rendezvous *gf_rendezvous_create(void);
 /* Waits for pulls under way. No offer's end is of interest any more. */
 void gf_rendezvous_destroy(struct gf_rendezvous *rendezvous);
 
+/* Makes the board and the engine of that device, as far as they can be made. */
+void gf_rendezvous_prepare(struct gf_rendezvous *rendezvous, int ordinal);
+
 /* Moves all on that does not move by itself. Cheap when there is nothing. */
 void gf_rendezvous_progress(struct gf_rendezvous *rendezvous);
 

@@ -49,11 +49,11 @@ static int sendrecv_packed(const struct exchange *x, const void *packed, size_t 
     return result;
 }
 
-static int replace_on_device(const struct exchange *x, MPI_Comm comm)
+static int replace_on_device(const struct exchange *x, const struct gf_pointer *where, MPI_Comm comm)
 {
     struct gf_pt2pt_bounce bounce;
     struct gf_reason why = {""};
-    gf_status status = gf_pt2pt_bounce_open(&bounce, x->buffer, (size_t)x->count, x->type, &why);
+    gf_status status = gf_pt2pt_bounce_open(&bounce, x->buffer, (size_t)x->count, x->type, where, &why);
     int result;
 
     if (status == GF_OK) {
@@ -113,13 +113,14 @@ static int sendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest
 {
     OPAL_PATCHER_BEGIN;
     struct exchange x = {buffer, count, type, dest, sendtag, source, recvtag, status};
+    struct gf_pointer where;
     int result;
 
     /* With nothing to pack it is MPI_Sendrecv, which reports what is wrong, too. */
     if (!has_peers(&x, comm) || !has_data(&x)) {
         result = sendrecv(&x, buffer, count, type, comm);
-    } else if (gf_pt2pt_is_device(buffer, (size_t)count, type)) {
-        result = replace_on_device(&x, comm);
+    } else if (gf_pt2pt_locate(buffer, (size_t)count, type, &where)) {
+        result = replace_on_device(&x, &where, comm);
     } else {
         result = replace_on_host(&x, type->super.size * (size_t)count, comm);
     }

@@ -102,7 +102,8 @@ static void fill(gf_pt2pt_request_t *request, const struct gf_pt2pt_arguments *a
     base->req_tag = arguments->tag;
     base->req_proc = NULL;
     base->req_sequence = 0;
-    request->device = arguments->device;
+    request->device = arguments->where != NULL;
+    request->counted = false;
     request->mode = arguments->mode;
     request->function = arguments->function;
     request->bytes = arguments->count * arguments->type->super.size;
@@ -123,9 +124,11 @@ int gf_pt2pt_request_create(const struct gf_pt2pt_arguments *arguments, gf_pt2pt
         return gf_error_to_mpi(GF_ERR_NO_MEMORY, &why, arguments->comm, arguments->function);
     }
     fill(request, arguments);
-    if (arguments->device) {
-        status = gf_pt2pt_bounce_open(&request->bounce, arguments->buffer, arguments->count, arguments->type, &why);
-        if (status != GF_OK) {
+    if (arguments->where) {
+        status = gf_pt2pt_bounce_open(&request->bounce, arguments->buffer, arguments->count, arguments->type, arguments->where, &why);
+        if (status == GF_OK) {
+            gf_pt2pt_queue_prepare(gf_pt2pt_queue_get(), request->bounce.where.ordinal);
+        } else {
             result = gf_pt2pt_request_report(request, status, &why);
             gf_pt2pt_request_destroy(request);
             return result;

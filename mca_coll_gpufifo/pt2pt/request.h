@@ -42,6 +42,7 @@ typedef struct gf_pt2pt_request {
     enum gf_pt2pt_phase phase;
     _Atomic int hold;                  /* enum gf_pt2pt_hold */
     bool device;                       /* the program's buffer is in device memory */
+    bool counted;                      /* by the queue */
     mca_pml_base_send_mode_t mode;     /* of a send */
     const char *function;              /* MPI's name, for messages */
     size_t bytes;                      /* of the program's buffer */
@@ -63,7 +64,8 @@ struct gf_pt2pt_arguments {
     int peer, tag;
     ompi_communicator_t *comm;
     mca_pml_base_send_mode_t mode;     /* of a send */
-    bool send, persistent, device;
+    bool send, persistent;
+    const struct gf_pointer *where;    /* the allocation in device memory that has the buffer; null: it is host memory */
     const char *function;
 };
 

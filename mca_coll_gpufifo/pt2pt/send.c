@@ -23,15 +23,16 @@ static const char *name_of(mca_pml_base_send_mode_t mode, enum form form)
 static __opal_attribute_noinline__ int send_anything(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag,
                                                      mca_pml_base_send_mode_t mode, ompi_communicator_t *comm)
 {
+    struct gf_pointer where;
     ompi_request_t *request;
     int result;
 
-    if (!gf_pt2pt_is_device(buffer, count, type)) {
+    if (!gf_pt2pt_locate(buffer, count, type, &where)) {
         return gf_pt2pt_saved()->pml_send(buffer, count, type, peer, tag, mode, comm);
     }
     result = gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
         .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .mode = mode,
-        .send = true, .device = true, .function = name_of(mode, BLOCKING)}, &request);
+        .send = true, .where = &where, .function = name_of(mode, BLOCKING)}, &request);
     return result == MPI_SUCCESS ? ompi_request_wait(&request, MPI_STATUS_IGNORE) : result;
 }
 
@@ -66,12 +67,14 @@ static __opal_attribute_noinline__ int isend_anything(const void *buffer, size_t
                                                       mca_pml_base_send_mode_t mode, ompi_communicator_t *comm,
                                                       ompi_request_t **request)
 {
-    if (!gf_pt2pt_is_device(buffer, count, type)) {
+    struct gf_pointer where;
+
+    if (!gf_pt2pt_locate(buffer, count, type, &where)) {
         return gf_pt2pt_saved()->pml_isend(buffer, count, type, peer, tag, mode, comm, request);
     }
     return gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
         .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .mode = mode,
-        .send = true, .device = true, .function = name_of(mode, NON_BLOCKING)}, request);
+        .send = true, .where = &where, .function = name_of(mode, NON_BLOCKING)}, request);
 }
 
 int gf_pt2pt_isend(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, mca_pml_base_send_mode_t mode,
@@ -86,10 +89,12 @@ int gf_pt2pt_isend(const void *buffer, size_t count, ompi_datatype_t *type, int 
 int gf_pt2pt_isend_init(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag,
                         mca_pml_base_send_mode_t mode, ompi_communicator_t *comm, ompi_request_t **request)
 {
-    if (!gf_pt2pt_is_device(buffer, count, type)) {
+    struct gf_pointer where;
+
+    if (!gf_pt2pt_locate(buffer, count, type, &where)) {
         return gf_pt2pt_saved()->pml_isend_init(buffer, count, type, peer, tag, mode, comm, request);
     }
     return gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
         .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .mode = mode,
-        .send = true, .persistent = true, .device = true, .function = name_of(mode, PERSISTENT)}, request);
+        .send = true, .persistent = true, .where = &where, .function = name_of(mode, PERSISTENT)}, request);
 }
