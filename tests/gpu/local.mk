@@ -27,6 +27,7 @@ dist_check_SCRIPTS += tests/gpu/kernels.sh
 check_PROGRAMS += tests/gpu/test_device_pull
 tests_gpu_test_device_pull_SOURCES = \
     tests/gpu/pull_checks.c \
+    tests/gpu/pull_first.c \
     tests/gpu/pull_measures.c \
     tests/gpu/pull_pair.c tests/gpu/pull_pair.h \
     tests/gpu/pull_programs.h \

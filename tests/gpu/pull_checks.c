@@ -10,6 +10,9 @@
 
 #include "tests/gpu/pull_programs.h"
 
+/* Long enough to tell what waits for the filling from what does not; a program that hangs ends. */
+#define FILLING_NS 3000000000u
+
 enum { MARGIN = 64, SEED = 1000, CANARY = 7, LATE_NS = 3000000 };
 
 /* Offsets of source and destination. */
@@ -134,7 +137,7 @@ static void check_filled(struct pair *pair, bool by_sender)
     static const size_t sizes[] = { 8, 65536, 8, 4 << 20 };
     enum { SIZES = 4, MOST = 4 << 20 };
     char *buffer = gftest_alloc(&pair->m, GF_MEMORY_DEVICE, SIZES * MOST);
-    struct pair_filling *filling = pair->sends == by_sender ? pair_fill_device(pair) : NULL;
+    struct pair_filling *filling = pair->sends == by_sender ? pair_fill_device(pair, FILLING_NS) : NULL;
     uint64_t rescued = gf_pull_engine_statistics(pair->m.engine).rescued;
 
     pair_meet(pair);
@@ -142,8 +145,10 @@ static void check_filled(struct pair *pair, bool by_sender)
         if (pair->sends) {
             send_one(pair, buffer + i * MOST, sizes[i], 50 + i);
         } else {
-            printf("  full by the %s's kernel: %8zu bytes %9.1f us\n", by_sender ? "sender" : "receiver", sizes[i],
-                   receive_one(pair, buffer + i * MOST, sizes[i]));
+            double us = receive_one(pair, buffer + i * MOST, sizes[i]);
+
+            printf("  full by the %s's kernel: %8zu bytes %9.1f us\n", by_sender ? "sender" : "receiver", sizes[i], us);
+            pair_check(pair, us * 1e3 < FILLING_NS / 2, "a message of %zu bytes waited for the program's kernel", sizes[i]);
         }
     }
     pair_meet(pair);

@@ -18,8 +18,6 @@
 
 #include "base/types.h"
 
-/* A program that hangs ends: the filling gives up, and so the rest does. */
-#define FILLING_NS 20000000000u
 enum { HANG_SECONDS = 200 };
 
 uint64_t pair_now_ns(void)
@@ -146,7 +144,7 @@ struct pair_filling {
 };
 
 /* A one-shot allreduce of which nobody else knows waits for its peer until it is told to leave. */
-struct pair_filling *pair_fill_device(struct pair *pair)
+struct pair_filling *pair_fill_device(struct pair *pair, uint64_t deadline_ns)
 {
     gf_device *device = pair->m.device;
     struct pair_filling *filling = calloc(1, sizeof *filling);
@@ -165,7 +163,7 @@ struct pair_filling *pair_fill_device(struct pair *pair)
     char *slots = gf_device_kernel_address(device, memory);
     char *words = gf_device_kernel_address(device, filling->words);
     struct gf_one_shot_work work = {
-        .task = { .rank = 0, .ranks = 2, .abort = (uint32_t *)(void *)words, .deadline_ns = FILLING_NS,
+        .task = { .rank = 0, .ranks = 2, .abort = (uint32_t *)(void *)words, .deadline_ns = deadline_ns,
                   .blocks_done = (uint32_t *)(void *)(slots + 4 * slot), .done = (uint64_t *)(void *)(words + 16),
                   .error = (uint32_t *)(void *)(words + 8), .ticket = 1 },
         .data = { .send = slots + 4 * slot + 64, .recv = slots + 4 * slot + 96, .count = 1, .type = GF_FLOAT, .op = GF_SUM },
@@ -186,8 +184,6 @@ void pair_let_go(struct pair *pair, struct pair_filling *filling)
 
     __atomic_store_n(filling->words, 1, __ATOMIC_RELEASE);
     pair_need(pair, gf_device_stream_sync(device, filling->stream), "the end of the filling", NULL);
-    pair_check(pair, filling->words[2] == GF_KERNEL_ABORTED, "the filling did not wait until it was let go: error %u",
-               filling->words[2]);
     gf_device_stream_destroy(device, filling->stream);
     gf_device_free(device, filling->memory);
     gf_device_pinned_free(device, filling->words);

@@ -55,10 +55,10 @@ void pair_await(struct pair *pair);
 
 uint64_t pair_now_ns(void);
 
-/* Fills the whole device with blocks of one warp that do nothing until they are let go; on the emulated device it holds kernels
- * of other processes back where it is "solo". */
+/* Fills the whole device with blocks of one warp that do nothing until they are let go, or the deadline passes; on the emulated
+ * device it holds kernels of other processes back where it is "solo". */
 struct pair_filling;
-struct pair_filling *pair_fill_device(struct pair *pair);
+struct pair_filling *pair_fill_device(struct pair *pair, uint64_t deadline_ns);
 void pair_let_go(struct pair *pair, struct pair_filling *filling);
 
 #endif

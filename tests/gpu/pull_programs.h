@@ -17,5 +17,6 @@ void pull_measure_sizes(struct pair *pair);
 void pull_measure_windows(struct pair *pair);
 void pull_measure_moves(struct pair *pair);
 void pull_measure_host(struct pair *pair);
+void pull_measure_first(struct pair *pair);
 
 #endif
