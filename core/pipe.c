@@ -17,6 +17,18 @@ void gf_pipe_config_default(struct gf_pipe_config *config)
     };
 }
 
+gf_status gf_pipe_config_check(const struct gf_pipe_config *config, struct gf_reason *why)
+{
+    if (config->chunk_bytes == 0 || config->chunk_bytes % GF_PIPE_CHUNK_UNIT != 0 || config->slots == 0 ||
+        config->slots > 65536 || config->depth == 0 || config->depth > GF_PIPE_DEPTH) {
+        gf_reason_set(why, "a pipe of %u slots of %zu bytes, %u a message, cannot be: use 1 to 65536 slots of a multiple of "
+                      "%d bytes, 1 to %d a message", config->slots, config->chunk_bytes, config->depth, GF_PIPE_CHUNK_UNIT,
+GF_PIPE_DEPTH);
+        return GF_ERR_INVALID;
+    }
+    return GF_OK;
+}
+
 bool gf_pipe_watch_due(struct gf_pipe_watch *watch)
 {
     enum { CALLS_PER_CLOCK = 256, INTERVAL_NS = 500 * 1000 * 1000 };

@@ -46,17 +46,6 @@ static struct gf_pipe_entry *shared(const gf_pipe_source *source, int index)
     return &source->memory->entries[index];
 }
 
-static gf_status check_config(const struct gf_pipe_config *config, struct gf_reason *why)
-{
-    if (config->chunk_bytes == 0 || config->chunk_bytes % GF_PIPE_CHUNK_UNIT != 0 || config->slots == 0 ||
-        config->slots > 65536 || config->depth == 0 || config->depth > GF_PIPE_DEPTH) {
-        gf_reason_set(why, "a pipe of %u slots of %zu bytes, %u a message, cannot be: use 1 to 65536 slots of a multiple of "
-                      "%d bytes, 1 to %d a message", config->slots, config->chunk_bytes, config->depth, GF_PIPE_CHUNK_UNIT, GF_PIPE_DEPTH);
-        return GF_ERR_INVALID;
-    }
-    return GF_OK;
-}
-
 static void init_lists(gf_pipe_source *source)
 {
     for (int i = 0; i < GF_PIPE_ENTRIES; i++) {
@@ -92,7 +81,7 @@ static gf_status open_memory(gf_pipe_source *source, struct gf_reason *why)
 gf_status gf_pipe_source_create(gf_device *device, const struct gf_pipe_config *config, gf_pipe_source **made,
                                 struct gf_reason *why)
 {
-    gf_status status = check_config(config, why);
+    gf_status status = gf_pipe_config_check(config, why);
 
     *made = NULL;
     if (status != GF_OK) {

@@ -8,6 +8,7 @@
 #include "mca_coll_gpufifo/ompi_abi.h"
 
 #include "core/comm.h"
+#include "core/pipe.h"
 #include "device/device.h"
 #include "mca_coll_gpufifo/host_memory.h"
 #include "mca_coll_gpufifo/pt2pt/interpose.h"
@@ -31,6 +32,7 @@ typedef struct mca_coll_gpufifo_component_t {
     int transport, algorithm, protocol;    /* the enums of config, likewise */
     char *fault;
     struct gf_config config;
+    struct gf_pipe_config pipe;
     struct gf_log log;
     int log_stream;                    /* opal_output's number */
     gf_driver *driver;                 /* null: no device here, the component declines every communicator */

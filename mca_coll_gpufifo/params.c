@@ -88,6 +88,15 @@ static void register_sizes(mca_coll_gpufifo_component_t *component)
     register_variable(component, "deadline_ms",
         "Milliseconds that a kernel waits for a peer without progress before it gives up with an error, 0 for no limit",
         MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, OPAL_INFO_LVL_5, &component->config.deadline_ms);
+    register_variable(component, "pipe_bytes",
+        "Messages whose memory cannot be mapped go through host memory in pieces from so many bytes on, shorter ones as a whole",
+        MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_6, &component->pipe.least_bytes);
+    register_variable(component, "pipe_chunk_bytes", "Largest such piece in bytes, a multiple of 65536",
+        MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_6, &component->pipe.chunk_bytes);
+    register_variable(component, "pipe_depth", "Most pieces of one message that are in host memory at a time, 1 to 16",
+        MCA_BASE_VAR_TYPE_UNSIGNED_INT, NULL, OPAL_INFO_LVL_6, &component->pipe.depth);
+    register_variable(component, "pipe_slots", "Room for pieces of all messages that a process sends from one device",
+        MCA_BASE_VAR_TYPE_UNSIGNED_INT, NULL, OPAL_INFO_LVL_6, &component->pipe.slots);
     register_variable(component, "fault",
         "Fault injection for tests: a comma list of name:n, by which the n-th such step of this process fails",
         MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_9, &component->fault);
@@ -105,6 +114,7 @@ static void set_defaults(mca_coll_gpufifo_component_t *component)
     component->config = (struct gf_config){
         .one_shot_bytes = 256 * 1024, .ll_slot_bytes = 64 * 1024, .simple_slot_bytes = 128 * 1024,
     };
+    gf_pipe_config_default(&component->pipe);
 }
 
 int gf_params_register(mca_coll_gpufifo_component_t *component)
@@ -132,6 +142,19 @@ static void check_slot(const char *name, size_t *bytes)
     }
 }
 
+/* Settings that cannot be are replaced by the defaults, and said so. */
+static void check_pipe(struct gf_pipe_config *pipe)
+{
+    struct gf_reason why;
+
+    if (gf_pipe_config_check(pipe, &why) != GF_OK) {
+        gf_pipe_config_default(pipe);
+        if (gf_speaks_for_node()) {
+            gf_show_help("bad-pipe", why.text);
+        }
+    }
+}
+
 void gf_params_apply(mca_coll_gpufifo_component_t *component)
 {
     struct gf_config *config = &component->config;
@@ -149,6 +172,7 @@ void gf_params_apply(mca_coll_gpufifo_component_t *component)
     }
     check_slot("coll_gpufifo_ll_slot_bytes", &config->ll_slot_bytes);
     check_slot("coll_gpufifo_simple_slot_bytes", &config->simple_slot_bytes);
+    check_pipe(&component->pipe);
     if (config->channels < 0 || config->channels > GF_MAX_CHANNELS) {
         if (gf_speaks_for_node()) {
             gf_show_help("bad-channels", config->channels, GF_MAX_CHANNELS);

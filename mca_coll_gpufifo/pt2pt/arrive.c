@@ -94,7 +94,7 @@ static void *direct_target(gf_pt2pt_request_t *request)
         return gf_pt2pt_bounce_run(&request->bounce);
     }
     run = gf_host_data_run(&host);
-    if (run && request->pulled <= GF_BOUNCE_KEEP_BYTES &&
+    if (run && request->fetch.kind == GF_RTS_OFFER && request->pulled <= GF_BOUNCE_KEEP_BYTES &&
         (gf_memory_query(run, &info, NULL) != GF_OK || info.kind != GF_MEMORY_PINNED)) {
         return NULL;
     }
@@ -102,10 +102,10 @@ static void *direct_target(gf_pt2pt_request_t *request)
 }
 
 /* Prepares the memory that the data go to. */
-static gf_status find_target(gf_pt2pt_request_t *request, void **target, struct gf_reason *why)
+static gf_status find_target(gf_pt2pt_request_t *request, const struct gf_rts *rts, void **target, struct gf_reason *why)
 {
     int ordinal = request->device ? request->bounce.where.ordinal : gf_rendezvous_any_device();
-    gf_status status = gf_rendezvous_engine(gf_pt2pt_queue_get()->rendezvous, ordinal, &request->engine, why);
+    gf_status status = gf_fetch_open(&request->fetch, gf_pt2pt_queue_get()->rendezvous, rts, ordinal, why);
 
     if (status != GF_OK) {
         return status;
@@ -127,28 +127,24 @@ static gf_status find_target(gf_pt2pt_request_t *request, void **target, struct 
 /* Is this the memory that the data go on from? */
 static bool is_by_way_of_bounce(const gf_pt2pt_request_t *request)
 {
-    return request->pulled > 0 && request->pull.to == request->bounce.memory;
+    return request->pulled > 0 && request->fetch.to == request->bounce.memory;
 }
 
 static bool start_pull(gf_pt2pt_request_t *request, const struct gf_rts *rts)
 {
-    struct gf_offer_name name = rts->offer;
-    struct gf_reason why = {""}, refusal;
+    struct gf_reason why = {""};
     gf_status status;
     void *target;
 
-    request->engine = NULL;
     status_of(request)->_ucount = rts->bytes;
     request->pulled = fitting(request, rts->bytes);
-    gf_pvars_count(&mca_coll_gpufifo_component.pvars, GF_PATH_PT2PT_PULLED, request->pulled);
-    status = find_target(request, &target, &why);
+    gf_pvars_count(&mca_coll_gpufifo_component.pvars, gf_rts_path((enum gf_rts_kind)rts->kind), request->pulled);
+    status = find_target(request, rts, &target, &why);
     if (status != GF_OK) {
-        if (request->engine) {
-            gf_pull_refuse(request->engine, &name, &refusal);
-        }
+        gf_fetch_refuse(&request->fetch, rts);
         return fail(request, status, &why);
     }
-    status = gf_pull_start(request->engine, &name, target, request->pulled, &request->pull, &why);
+    status = gf_fetch_start(&request->fetch, rts, target, request->pulled, &why);
     if (status != GF_OK) {
         return fail(request, status, &why);
     }
@@ -160,7 +156,7 @@ bool gf_pt2pt_request_pull_on(gf_pt2pt_request_t *request)
 {
     struct gf_host_data host = gf_pt2pt_request_host_data(request);
     struct gf_reason why = {""};
-    gf_status status = gf_pull_poll(request->engine, &request->pull, &why);
+    gf_status status = gf_fetch_poll(&request->fetch, &why);
 
     if (status == GF_IN_PROGRESS) {
         return false;

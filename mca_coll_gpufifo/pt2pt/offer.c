@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Choosing between the two ways of a send: offered to the receiver, or staged.
+ * Choosing the way of a send: offered to the receiver, in place or in pieces, or staged.
  */
 #include "mca_coll_gpufifo/pt2pt/offer.h"
 
@@ -25,7 +25,24 @@ static bool may_be_fetched(gf_pt2pt_request_t *request, struct gf_reason *why)
     return false;
 }
 
-static gf_status make_offer(gf_pt2pt_request_t *request, struct gf_reason *why)
+/* The ways, best first. With the queue's lock held. */
+static gf_status choose(gf_pt2pt_request_t *request, struct gf_offer_name *name, enum gf_rts_kind *kind, struct gf_reason *why)
+{
+    struct gf_rendezvous *rendezvous = gf_pt2pt_queue_get()->rendezvous;
+    const struct gf_pt2pt_bounce *bounce = &request->bounce;
+    const char *run = gf_pt2pt_bounce_run(bounce);
+    gf_status status = gf_rendezvous_offer(rendezvous, &bounce->where, run, bounce->bytes,
+                                           request->mode != MCA_PML_BASE_SEND_SYNCHRONOUS, &request->offering, name, why);
+
+    *kind = GF_RTS_OFFER;
+    if (status != GF_ERR_UNSUPPORTED) {
+        return status;
+    }
+    *kind = GF_RTS_PIPE;
+    return gf_rendezvous_offer_piped(rendezvous, &bounce->where, run, bounce->bytes, &request->offering, name, why);
+}
+
+static gf_status make_offer(gf_pt2pt_request_t *request, enum gf_rts_kind *kind, struct gf_reason *why)
 {
     const struct gf_pt2pt_bounce *bounce = &request->bounce;
     struct gf_pt2pt_queue *queue = gf_pt2pt_queue_get();
@@ -39,26 +56,24 @@ static gf_status make_offer(gf_pt2pt_request_t *request, struct gf_reason *why)
         return GF_ERR_INVALID;
     }
     pthread_mutex_lock(&queue->lock);
-    status = gf_rendezvous_offer(queue->rendezvous, &bounce->where, gf_pt2pt_bounce_run(bounce), bounce->bytes,
-                                 request->mode != MCA_PML_BASE_SEND_SYNCHRONOUS, &request->offering, &name, why);
+    status = choose(request, &name, kind, why);
     pthread_mutex_unlock(&queue->lock);
     if (status == GF_NO_RESOURCE) {
-        gf_reason_set(why, "%d other messages of this process wait for their receivers", GF_OFFERS);
         return GF_ERR_UNSUPPORTED;
     }
     if (status == GF_OK) {
-        gf_pvars_count(&mca_coll_gpufifo_component.pvars, GF_PATH_PT2PT_PULLED, bounce->bytes);
-        gf_rts_write((struct gf_rts *)request->head, bounce->bytes, &name);
+        gf_pvars_count(&mca_coll_gpufifo_component.pvars, gf_rts_path(*kind), bounce->bytes);
+        gf_rts_write((struct gf_rts *)request->head, bounce->bytes, *kind, &name);
     }
     return status;
 }
 
 /* The first message of each path is worth a line of its own. */
-static void tell(const gf_pt2pt_request_t *request, gf_status status, const struct gf_reason *why)
+static void tell(const gf_pt2pt_request_t *request, gf_status status, enum gf_rts_kind kind, const struct gf_reason *why)
 {
     const struct gf_log *log = &mca_coll_gpufifo_component.log;
     const mca_pml_base_request_t *base = &request->super;
-    unsigned bit = status == GF_OK ? 1 : 2;
+    unsigned bit = status == GF_OK ? 2u << kind : 1;
     enum gf_log_level level = GF_LOG_CALL;
 
     if (!gf_log_shows(log, GF_LOG_PATH)) {
@@ -68,8 +83,9 @@ static void tell(const gf_pt2pt_request_t *request, gf_status status, const stru
         level = GF_LOG_PATH;
     }
     if (status == GF_OK) {
-        gf_log(log, level, "%s: %s, %zu bytes to rank %d: offered, the receiver fetches them from this buffer",
-               base->req_comm->c_name, request->function, request->bytes, base->req_peer);
+        gf_log(log, level, "%s: %s, %zu bytes to rank %d: offered, the receiver fetches them from %s%s", base->req_comm->c_name,
+               request->function, request->bytes, base->req_peer, kind == GF_RTS_OFFER ? "this buffer" : "shared host memory: ",
+               why->text);
     } else {
         gf_log(log, level, "%s: %s, %zu bytes to rank %d: staged through host memory: %s", base->req_comm->c_name,
                request->function, request->bytes, base->req_peer, why->text);
@@ -78,13 +94,14 @@ static void tell(const gf_pt2pt_request_t *request, gf_status status, const stru
 
 gf_status gf_pt2pt_offer(gf_pt2pt_request_t *request, struct gf_reason *why)
 {
+    enum gf_rts_kind kind = GF_RTS_OFFER;
     gf_status status = request->super.req_ompi.req_persistent ? gf_pt2pt_bounce_renew(&request->bounce, why) : GF_OK;
 
     if (status == GF_OK) {
-        status = make_offer(request, why);
+        status = make_offer(request, &kind, why);
     }
     if (status == GF_OK || status == GF_ERR_UNSUPPORTED) {
-        tell(request, status, why);
+        tell(request, status, kind, why);
     }
     return status;
 }
@@ -94,6 +111,6 @@ void gf_pt2pt_offer_withdraw(gf_pt2pt_request_t *request)
     struct gf_pt2pt_queue *queue = gf_pt2pt_queue_get();
 
     pthread_mutex_lock(&queue->lock);
-    gf_offer_withdraw(request->offering.board, request->offering.index);
+    gf_offering_withdraw(&request->offering);
     pthread_mutex_unlock(&queue->lock);
 }

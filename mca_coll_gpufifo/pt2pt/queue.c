@@ -109,10 +109,10 @@ static gf_status offer_end(gf_pt2pt_request_t *request, struct gf_reason *why)
 {
     const struct gf_offering *offering = &request->offering;
 
-    if (request->inner->req_status.MPI_ERROR != MPI_SUCCESS && gf_offer_withdraw(offering->board, offering->index) == GF_OK) {
+    if (request->inner->req_status.MPI_ERROR != MPI_SUCCESS && gf_offering_withdraw(offering) == GF_OK) {
         return GF_OK;
     }
-    return gf_offer_poll(offering->board, offering->index, why);
+    return gf_offering_poll(offering, why);
 }
 
 /* Both ends watch the offer. */

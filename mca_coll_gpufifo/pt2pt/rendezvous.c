@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The boards and engines of this process.
+ * The boards, engines and pipes of this process.
  */
 #include "mca_coll_gpufifo/pt2pt/rendezvous.h"
 
@@ -14,6 +14,7 @@ struct gf_rendezvous {
     gf_pull_engine *engines[GF_MAX_DEVICES];
     struct gf_reason refused[GF_MAX_DEVICES];      /* why there is no board; empty: not tried */
     int ordinals;                                  /* those in use are below */
+    struct gf_pipes *pipes;
     bool failing;                                  /* the last progress of a board failed, which was said */
 };
 
@@ -21,9 +22,15 @@ struct gf_rendezvous *gf_rendezvous_create(void)
 {
     struct gf_rendezvous *rendezvous = calloc(1, sizeof *rendezvous);
 
-    if (rendezvous) {
-        gf_pull_config_default(&rendezvous->config);
+    if (!rendezvous) {
+        return NULL;
     }
+    rendezvous->pipes = gf_pipes_create();
+    if (!rendezvous->pipes) {
+        free(rendezvous);
+        return NULL;
+    }
+    gf_pull_config_default(&rendezvous->config);
     return rendezvous;
 }
 
@@ -32,6 +39,7 @@ void gf_rendezvous_destroy(struct gf_rendezvous *rendezvous)
     if (!rendezvous) {
         return;
     }
+    gf_pipes_destroy(rendezvous->pipes);
     for (int i = 0; i < rendezvous->ordinals; i++) {
         gf_pull_engine_destroy(rendezvous->engines[i]);
         gf_offer_board_destroy(rendezvous->boards[i]);
@@ -52,6 +60,7 @@ static void progress_board(struct gf_rendezvous *rendezvous, gf_offer_board *boa
 
 void gf_rendezvous_progress(struct gf_rendezvous *rendezvous)
 {
+    gf_pipes_progress(rendezvous->pipes);
     for (int i = 0; i < rendezvous->ordinals; i++) {
         if (rendezvous->engines[i]) {
             gf_pull_engine_progress(rendezvous->engines[i]);
@@ -120,15 +129,72 @@ gf_status gf_rendezvous_offer(struct gf_rendezvous *rendezvous, const struct gf_
     if (!device) {
         return GF_ERR_DEVICE;
     }
+    if (mca_coll_gpufifo_component.config.transport == GF_TRANSPORT_SHM) {
+        gf_reason_set(why, "coll_gpufifo_transport is shm");
+        return GF_ERR_UNSUPPORTED;
+    }
     if (stages(rendezvous, device, bytes, why)) {
         return GF_ERR_UNSUPPORTED;
     }
+    offering->source = NULL;
     status = board_of(rendezvous, where->ordinal, &offering->board, why);
     if (status == GF_OK) {
         status = gf_offer_make(offering->board, where, address, bytes, may_move, name, why);
         offering->index = name->index;
     }
     return status;
+}
+
+/* What the user decides. */
+static bool may_be_piped(size_t bytes, struct gf_reason *why)
+{
+    const mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
+
+    if (component->config.transport == GF_TRANSPORT_P2P) {
+        gf_reason_set(why, "coll_gpufifo_transport is p2p");
+    } else if (component->config.strict && component->config.transport != GF_TRANSPORT_SHM) {
+        gf_reason_set(why, "coll_gpufifo_strict allows no slower path");
+    } else if (bytes < component->pipe.least_bytes) {
+        gf_reason_set(why, "less than coll_gpufifo_pipe_bytes (%zu) bytes", component->pipe.least_bytes);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+gf_status gf_rendezvous_offer_piped(struct gf_rendezvous *rendezvous, const struct gf_pointer *where, const void *address,
+                                    size_t bytes, struct gf_offering *offering, struct gf_offer_name *name, struct gf_reason *why)
+{
+    struct gf_reason first = *why, second = {""};
+    gf_status status = GF_ERR_UNSUPPORTED;
+
+    offering->board = NULL;
+    if (may_be_piped(bytes, &second)) {
+        status = gf_pipes_offer(rendezvous->pipes, where->ordinal, address, bytes, &offering->source, name, &second);
+    }
+    if (status == GF_OK) {
+        offering->index = name->index;
+    } else {
+        gf_reason_set(why, "%.150s; not in pieces through shared host memory: %.150s", first.text, second.text);
+    }
+    return status;
+}
+
+gf_status gf_offering_poll(const struct gf_offering *offering, struct gf_reason *why)
+{
+    return offering->source ? gf_pipe_offer_poll(offering->source, offering->index, why)
+                            : gf_offer_poll(offering->board, offering->index, why);
+}
+
+gf_status gf_offering_withdraw(const struct gf_offering *offering)
+{
+    return offering->source ? gf_pipe_offer_withdraw(offering->source, offering->index)
+                            : gf_offer_withdraw(offering->board, offering->index);
+}
+
+gf_status gf_rendezvous_sink(struct gf_rendezvous *rendezvous, int ordinal, gf_pipe_sink **sink, struct gf_reason *why)
+{
+    return gf_pipes_sink(rendezvous->pipes, ordinal, sink, why);
 }
 
 int gf_rendezvous_any_device(void)

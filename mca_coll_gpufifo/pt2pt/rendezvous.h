@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What this process needs to offer messages and to fetch offered ones: a board and an engine a device (core/offer_board.h,
- * core/pull.h), made on first use.
+ * core/pull.h), made on first use, and the pipes for what cannot be mapped (pipes.h).
  *
  * Threads: one at a time; the requests' queue calls it under its lock.
  */
@@ -10,6 +10,7 @@
 
 #include "core/offer_board.h"
 #include "core/pull.h"
+#include "mca_coll_gpufifo/pt2pt/pipes.h"
 
 struct gf_rendezvous;
 
@@ -26,16 +27,28 @@ void gf_rendezvous_progress(struct gf_rendezvous *rendezvous);
 
 /* One end of a message that the receiver fetches. Zeroed: none. */
 struct gf_offering {
-    gf_offer_board *board;
+    gf_offer_board *board;             /* one of both */
+    gf_pipe_source *source;
     uint32_t index;
 };
+
+/* As gf_offer_poll and gf_offer_withdraw. */
+gf_status gf_offering_poll(const struct gf_offering *offering, struct gf_reason *why);
+gf_status gf_offering_withdraw(const struct gf_offering *offering);
 
 /* Offers memory of a device of this process, which `where` describes; the rest as gf_offer_make. */
 gf_status gf_rendezvous_offer(struct gf_rendezvous *rendezvous, const struct gf_pointer *where, const void *address, size_t bytes,
                               bool may_move, struct gf_offering *offering, struct gf_offer_name *name, struct gf_reason *why);
 
+/* The same for a pipe, where the first way is not open: *why says why, and on failure also why this one is not. */
+gf_status gf_rendezvous_offer_piped(struct gf_rendezvous *rendezvous, const struct gf_pointer *where, const void *address,
+                                    size_t bytes, struct gf_offering *offering, struct gf_offer_name *name, struct gf_reason *why);
+
 /* The engine of that device. */
 gf_status gf_rendezvous_engine(struct gf_rendezvous *rendezvous, int ordinal, gf_pull_engine **engine, struct gf_reason *why);
+
+/* The sink of that device, for a message to come. */
+gf_status gf_rendezvous_sink(struct gf_rendezvous *rendezvous, int ordinal, gf_pipe_sink **sink, struct gf_reason *why);
 
 /* A device that this process uses, for destinations in host memory. */
 int gf_rendezvous_any_device(void);

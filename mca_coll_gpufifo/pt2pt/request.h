@@ -21,6 +21,7 @@
 
 #include "mca_coll_gpufifo/module.h"
 #include "mca_coll_gpufifo/pt2pt/bounce.h"
+#include "mca_coll_gpufifo/pt2pt/fetch.h"
 #include "mca_coll_gpufifo/pt2pt/host_data.h"
 #include "mca_coll_gpufifo/pt2pt/rendezvous.h"
 #include "mca_coll_gpufifo/pt2pt/rts.h"
@@ -50,8 +51,7 @@ typedef struct gf_pt2pt_request {
                                           has not so many, where the message goes instead */
     struct gf_pt2pt_bounce bounce;     /* closed if the message needs none */
     struct gf_offering offering;       /* OFFERED */
-    gf_pull_engine *engine;            /* PULL */
-    struct gf_pull pull;
+    struct gf_fetch fetch;             /* PULL */
     size_t pulled;                     /* bytes that it fetches */
 } gf_pt2pt_request_t;
 OBJ_CLASS_DECLARATION(gf_pt2pt_request_t);

@@ -8,10 +8,12 @@
 
 #include "core/offer_board.h"
 #include "mca_coll_gpufifo/pt2pt/card.h"
+#include "mca_coll_gpufifo/pvars.h"
 
 /* How the data reach the receiver. */
 enum gf_rts_kind {
-    GF_RTS_OFFER                             /* it fetches them, from where the offer says */
+    GF_RTS_OFFER,                            /* it fetches them from the sender's memory (core/pull.h) */
+    GF_RTS_PIPE                              /* it takes them out of slots of shared host memory (core/pipe.h) */
 };
 
 /* Plain bytes. The size is an odd one, that programs hardly ever send. */
@@ -26,10 +28,16 @@ struct gf_rts {
 enum { GF_RTS_BYTES = sizeof(struct gf_rts) };
 _Static_assert(GF_RTS_BYTES == 67, "an RTS has no padding");
 
-/* Of a message that this process offers: of kind GF_RTS_OFFER. */
-void gf_rts_write(struct gf_rts *rts, size_t bytes, const struct gf_offer_name *offer);
+/* Of a message that this process offers. */
+void gf_rts_write(struct gf_rts *rts, size_t bytes, enum gf_rts_kind kind, const struct gf_offer_name *offer);
 
 /* Are these `size` bytes, received on comm from that rank, an RTS? Then *rts is it; it need not be aligned. */
 bool gf_rts_read(const void *bytes, size_t size, ompi_communicator_t *comm, int source, struct gf_rts *rts);
+
+/* How its message is counted. */
+static inline enum gf_path gf_rts_path(enum gf_rts_kind kind)
+{
+    return kind == GF_RTS_OFFER ? GF_PATH_PT2PT_PULLED : GF_PATH_PT2PT_PIPED;
+}
 
 #endif

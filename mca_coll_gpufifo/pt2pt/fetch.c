@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The ways of fetching.
+ */
+#include "mca_coll_gpufifo/pt2pt/fetch.h"
+
+gf_status gf_fetch_open(struct gf_fetch *fetch, struct gf_rendezvous *rendezvous, const struct gf_rts *rts, int ordinal,
+                        struct gf_reason *why)
+{
+    *fetch = (struct gf_fetch){.kind = (enum gf_rts_kind)rts->kind};
+    switch (fetch->kind) {
+    case GF_RTS_OFFER:
+        return gf_rendezvous_engine(rendezvous, ordinal, &fetch->engine, why);
+    case GF_RTS_PIPE:
+        return gf_rendezvous_sink(rendezvous, ordinal, &fetch->sink, why);
+    }
+    gf_reason_set(why, "the sender offers a message in an unknown way: use one version of gpufifo in all ranks");
+    return GF_ERR_PEER;
+}
+
+gf_status gf_fetch_start(struct gf_fetch *fetch, const struct gf_rts *rts, void *to, size_t bytes, struct gf_reason *why)
+{
+    struct gf_offer_name name = rts->offer;
+
+    fetch->to = to;
+    return fetch->kind == GF_RTS_OFFER ? gf_pull_start(fetch->engine, &name, to, bytes, &fetch->pull, why)
+                                     : gf_pipe_take_start(fetch->sink, &name, to, bytes, &fetch->take, why);
+}
+
+void gf_fetch_refuse(struct gf_fetch *fetch, const struct gf_rts *rts)
+{
+    struct gf_offer_name name = rts->offer;
+    struct gf_reason ignored;
+
+    if (fetch->engine) {
+        gf_pull_refuse(fetch->engine, &name, &ignored);
+    } else if (fetch->sink) {
+        gf_pipe_refuse(fetch->sink, &name, &ignored);
+    }
+}
+
+gf_status gf_fetch_poll(struct gf_fetch *fetch, struct gf_reason *why)
+{
+    return fetch->kind == GF_RTS_OFFER ? gf_pull_poll(fetch->engine, &fetch->pull, why)
+                                     : gf_pipe_take_poll(fetch->sink, &fetch->take, why);
+}

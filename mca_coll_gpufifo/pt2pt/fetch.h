@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a receiver does with an RTS: fetches the data, by the way that the RTS names.
+ *
+ * Threads: as the rendezvous.
+ */
+#ifndef GF_MCA_PT2PT_FETCH_H
+#define GF_MCA_PT2PT_FETCH_H
+
+#include "mca_coll_gpufifo/pt2pt/rendezvous.h"
+#include "mca_coll_gpufifo/pt2pt/rts.h"
+
+/* One message on its way in. Part of a request, which stays where it is until poll has said the end. */
+struct gf_fetch {
+    enum gf_rts_kind kind;
+    void *to;                          /* where the data go */
+    gf_pull_engine *engine;            /* GF_RTS_OFFER */
+    gf_pipe_sink *sink;                /* GF_RTS_PIPE */
+    union {
+        struct gf_pull pull;
+        struct gf_pipe_take take;
+    };
+};
+
+/* Finds what fetches this message by the device of that ordinal. */
+gf_status gf_fetch_open(struct gf_fetch *fetch, struct gf_rendezvous *rendezvous, const struct gf_rts *rts, int ordinal,
+                        struct gf_reason *why);
+
+/* Starts to fetch the first `bytes`, as gf_pull_start. */
+gf_status gf_fetch_start(struct gf_fetch *fetch, const struct gf_rts *rts, void *to, size_t bytes, struct gf_reason *why);
+
+/* In place of start: tells the sender that nobody will come. */
+void gf_fetch_refuse(struct gf_fetch *fetch, const struct gf_rts *rts);
+
+/* As gf_pull_poll. */
+gf_status gf_fetch_poll(struct gf_fetch *fetch, struct gf_reason *why);
+
+#endif
