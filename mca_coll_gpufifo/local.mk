@@ -20,6 +20,7 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/pt2pt/host_data.c mca_coll_gpufifo/pt2pt/host_data.h \
     mca_coll_gpufifo/pt2pt/rendezvous.c mca_coll_gpufifo/pt2pt/rendezvous.h mca_coll_gpufifo/pt2pt/offer.c mca_coll_gpufifo/pt2pt/offer.h \
     mca_coll_gpufifo/pt2pt/queue.c mca_coll_gpufifo/pt2pt/queue.h mca_coll_gpufifo/pt2pt/arrive.c \
+    mca_coll_gpufifo/pt2pt/host_receive.c mca_coll_gpufifo/pt2pt/host_receive.h \
     mca_coll_gpufifo/pt2pt/landing.c mca_coll_gpufifo/pt2pt/landing.h \
     mca_coll_gpufifo/pt2pt/card.c mca_coll_gpufifo/pt2pt/card.h mca_coll_gpufifo/pt2pt/rts.c mca_coll_gpufifo/pt2pt/rts.h \
     mca_coll_gpufifo/pt2pt/message.c mca_coll_gpufifo/pt2pt/message.h mca_coll_gpufifo/pt2pt/stash.c mca_coll_gpufifo/pt2pt/stash.h \

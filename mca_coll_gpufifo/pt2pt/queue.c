@@ -48,6 +48,12 @@ void gf_pt2pt_queue_destroy(struct gf_pt2pt_queue *queue)
         return;
     }
     gf_pt2pt_queue_close(queue);
+    while (queue->spare) {
+        gf_pt2pt_request_t *request = queue->spare;
+
+        queue->spare = request->next_spare;
+        opal_free_list_return(&queue->idle, (opal_free_list_item_t *)request);
+    }
     OBJ_DESTRUCT(&queue->idle);
     OBJ_DESTRUCT(&queue->active);
     pthread_mutex_destroy(&queue->lock);

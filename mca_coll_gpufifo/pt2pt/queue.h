@@ -18,6 +18,7 @@ struct gf_pt2pt_queue {
     _Atomic uint64_t prepared;         /* bits by a device's ordinal */
     struct gf_rendezvous *rendezvous;
     opal_free_list_t idle;
+    gf_pt2pt_request_t *spare;         /* host_receive.c's; one thread */
 };
 
 /* Null: no host memory. */

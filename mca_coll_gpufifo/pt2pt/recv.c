@@ -4,6 +4,7 @@
  * Only a blocking one to host memory, in a process with one thread, can do without, and looks at what it got.
  */
 #include "mca_coll_gpufifo/pt2pt/functions.h"
+#include "mca_coll_gpufifo/pt2pt/host_receive.h"
 #include "mca_coll_gpufifo/pt2pt/queue.h"
 #include "mca_coll_gpufifo/pt2pt/stash.h"
 
@@ -117,22 +118,30 @@ int gf_pt2pt_recv(void *buffer, size_t count, ompi_datatype_t *type, int peer, i
     return (gf_host_data_bytes(&host) < GF_RTS_BYTES ? recv_short : recv_long)(&arguments, &host, status);
 }
 
-int gf_pt2pt_irecv(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,
-                   ompi_request_t **request)
+static __opal_attribute_noinline__ int irecv_anything(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag,
+                                                      ompi_communicator_t *comm, ompi_request_t **request)
 {
     struct gf_pointer where;
-    bool device;
+    bool device = gf_pt2pt_locate(buffer, count, type, &where);
 
-    if (passes(buffer, tag)) {
-        return gf_pt2pt_saved()->pml_irecv(buffer, count, type, peer, tag, comm, request);
-    }
-    device = gf_pt2pt_locate(buffer, count, type, &where);
     if (!device && !mca_coll_gpufifo_component.pt2pt.near) {
         return gf_pt2pt_saved()->pml_irecv(buffer, count, type, peer, tag, comm, request);
     }
     return gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
         .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .where = device ? &where : NULL,
         .function = "MPI_Irecv"}, request);
+}
+
+int gf_pt2pt_irecv(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,
+                   ompi_request_t **request)
+{
+    if (passes(buffer, tag)) {
+        return gf_pt2pt_saved()->pml_irecv(buffer, count, type, peer, tag, comm, request);
+    }
+    if (OPAL_LIKELY(gf_memory_is_known_host(buffer) && !gf_stash_concerns())) {
+        return gf_host_receive(&(struct gf_host_data){buffer, count, type}, peer, tag, comm, request);
+    }
+    return irecv_anything(buffer, count, type, peer, tag, comm, request);
 }
 
 int gf_pt2pt_irecv_init(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,

@@ -17,17 +17,15 @@ static void request_construct(gf_pt2pt_request_t *request)
 
 OBJ_CLASS_INSTANCE(gf_pt2pt_request_t, mca_pml_base_request_t, request_construct, NULL);
 
-/* One of the two holders lets go; what the hold was before. A process with one thread need not pay for an atomic exchange. */
-static int let_go(gf_pt2pt_request_t *request, enum gf_pt2pt_hold rest)
+/* Threads may come with MPI_Init_thread only, but those of Open MPI itself later. */
+static void give_back(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request)
 {
-    int before;
-
-    if (opal_using_threads()) {
-        return atomic_exchange(&request->hold, rest);
+    if (request->plain && !opal_using_threads()) {
+        request->next_spare = queue->spare;
+        queue->spare = request;
+    } else {
+        opal_free_list_return(&queue->idle, (opal_free_list_item_t *)request);
     }
-    before = atomic_load_explicit(&request->hold, memory_order_relaxed);
-    atomic_store_explicit(&request->hold, rest, memory_order_relaxed);
-    return before;
 }
 
 void gf_pt2pt_request_destroy(gf_pt2pt_request_t *request)
@@ -42,7 +40,7 @@ void gf_pt2pt_request_destroy(gf_pt2pt_request_t *request)
     OMPI_REQUEST_FINI(gf_pt2pt_request_outer(request));
     OMPI_DATATYPE_RELEASE(request->super.req_datatype);
     OBJ_RELEASE(request->super.req_comm);
-    opal_free_list_return(&gf_pt2pt_queue_get()->idle, (opal_free_list_item_t *)request);
+    give_back(gf_pt2pt_queue_get(), request);
 }
 
 /* MPI_Request_free, and what MPI_Wait does with a completed request. */
@@ -51,7 +49,7 @@ static int request_free(ompi_request_t **request)
     gf_pt2pt_request_t *ours = (gf_pt2pt_request_t *)*request;
 
     *request = MPI_REQUEST_NULL;
-    if (let_go(ours, GF_HOLD_OURS) == GF_HOLD_PROGRAM) {
+    if (gf_pt2pt_request_let_go(ours, GF_HOLD_OURS) == GF_HOLD_PROGRAM) {
         gf_pt2pt_request_destroy(ours);
     }
     return OMPI_SUCCESS;
@@ -104,6 +102,7 @@ static void fill(gf_pt2pt_request_t *request, const struct gf_pt2pt_arguments *a
     base->req_sequence = 0;
     request->device = arguments->where != NULL;
     request->counted = false;
+    request->plain = false;
     request->mode = arguments->mode;
     request->function = arguments->function;
     request->bytes = arguments->count * arguments->type->super.size;
@@ -152,7 +151,7 @@ void gf_pt2pt_request_complete(gf_pt2pt_request_t *request)
         }
     }
     ompi_request_complete(gf_pt2pt_request_outer(request), true);
-    if (let_go(request, GF_HOLD_PROGRAM) == GF_HOLD_OURS) {
+    if (gf_pt2pt_request_let_go(request, GF_HOLD_PROGRAM) == GF_HOLD_OURS) {
         gf_pt2pt_request_destroy(request);
     }
 }

@@ -44,6 +44,8 @@ typedef struct gf_pt2pt_request {
     _Atomic int hold;                  /* enum gf_pt2pt_hold */
     bool device;                       /* the program's buffer is in device memory */
     bool counted;                      /* by the queue */
+    bool plain;                        /* made by host_receive.c, to which it returns */
+    struct gf_pt2pt_request *next_spare;   /* while it waits there */
     mca_pml_base_send_mode_t mode;     /* of a send */
     const char *function;              /* MPI's name, for messages */
     size_t bytes;                      /* of the program's buffer */
@@ -80,6 +82,19 @@ void gf_pt2pt_request_complete(gf_pt2pt_request_t *request);
 
 /* A persistent request that the program saw completed may still be in the callback's hands, in another thread: waits for that. */
 void gf_pt2pt_request_await_callback(gf_pt2pt_request_t *request);
+
+/* One of the two holders lets go; what the hold was before. A process with one thread need not pay for an atomic exchange. */
+static inline int gf_pt2pt_request_let_go(gf_pt2pt_request_t *request, enum gf_pt2pt_hold rest)
+{
+    int before;
+
+    if (opal_using_threads()) {
+        return atomic_exchange(&request->hold, rest);
+    }
+    before = atomic_load_explicit(&request->hold, memory_order_relaxed);
+    atomic_store_explicit(&request->hold, rest, memory_order_relaxed);
+    return before;
+}
 
 static inline ompi_request_t *gf_pt2pt_request_outer(gf_pt2pt_request_t *request) { return &request->super.req_ompi; }
 static inline bool gf_pt2pt_request_sends(const gf_pt2pt_request_t *request)
