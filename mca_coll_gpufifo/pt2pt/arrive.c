@@ -185,14 +185,14 @@ static const void *find_head(gf_pt2pt_request_t *request, unsigned char *collect
     if (request->bytes < GF_RTS_BYTES) {
         return request->head;
     }
-    gf_host_data_pack(&host, collected, GF_RTS_BYTES);
+    gf_host_data_head(&host, collected);
     return collected;
 }
 
 bool gf_pt2pt_request_arrive(gf_pt2pt_request_t *request, const ompi_status_public_t *status, const void *data)
 {
     struct gf_host_data host = gf_pt2pt_request_host_data(request);
-    unsigned char collected[GF_RTS_BYTES];
+    unsigned char collected[GF_HEAD_BYTES];
     const void *head = data;
     struct gf_rts rts;
 
@@ -208,7 +208,7 @@ bool gf_pt2pt_request_arrive(gf_pt2pt_request_t *request, const ompi_status_publ
     }
     /* The RTS may be longer than the message, and nothing behind that may change. */
     if (!data && !request->device && request->bytes >= GF_RTS_BYTES) {
-        gf_host_data_unpack(&host, request->head, GF_RTS_BYTES);
+        gf_host_data_unpack(&host, request->head, request->kept);
     }
     return start_pull(request, &rts);
 }

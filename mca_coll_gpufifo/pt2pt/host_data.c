@@ -6,7 +6,7 @@
 
 #include "opal/datatype/opal_convertor.h"
 
-void gf_host_data_pack_by_type(const struct gf_host_data *data, void *packed, size_t bytes)
+size_t gf_host_data_pack_by_type(const struct gf_host_data *data, void *packed, size_t bytes)
 {
     struct iovec target = {packed, bytes};
     opal_convertor_t convertor;
@@ -17,6 +17,7 @@ void gf_host_data_pack_by_type(const struct gf_host_data *data, void *packed, si
                                              &convertor);
     opal_convertor_pack(&convertor, &target, &count, &bytes);
     OBJ_DESTRUCT(&convertor);
+    return bytes;
 }
 
 void gf_host_data_unpack_by_type(const struct gf_host_data *data, const void *packed, size_t bytes)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The data of a buffer in host memory: the first bytes of it, as MPI_Pack would put them.
+ * The data of a buffer in host memory, as MPI_Pack would put them, and the first of them, which an RTS may overwrite.
  */
 #ifndef GF_MCA_PT2PT_HOST_DATA_H
 #define GF_MCA_PT2PT_HOST_DATA_H
 
-#include "mca_coll_gpufifo/ompi_abi.h"
+#include "mca_coll_gpufifo/pt2pt/rts.h"
 
 /* Where the program has a message. The type must live as long. */
 struct gf_host_data {
@@ -23,21 +23,38 @@ static inline char *gf_host_data_run(const struct gf_host_data *data)
                ? (char *)data->buffer + data->type->super.true_lb : NULL;
 }
 
-/* The first `bytes`, at most all, to or from packed memory. */
-void gf_host_data_pack_by_type(const struct gf_host_data *data, void *packed, size_t bytes);
+/* Of data with gaps, to or from packed memory: at most `bytes`. Packing takes whole elements only; returns the bytes that it took. */
+size_t gf_host_data_pack_by_type(const struct gf_host_data *data, void *packed, size_t bytes);
 void gf_host_data_unpack_by_type(const struct gf_host_data *data, const void *packed, size_t bytes);
 
-static inline void gf_host_data_pack(const struct gf_host_data *data, void *packed, size_t bytes)
+/* All data. */
+static inline void gf_host_data_pack(const struct gf_host_data *data, void *packed)
+{
+    const char *run = gf_host_data_run(data);
+
+    if (run) {
+        memcpy(packed, run, gf_host_data_bytes(data));
+    } else {
+        gf_host_data_pack_by_type(data, packed, gf_host_data_bytes(data));
+    }
+}
+
+/* Room for the first GF_RTS_BYTES of data, and for the rest of the element that they end in. */
+enum { GF_HEAD_BYTES = 128 };
+
+/* Data of at least GF_RTS_BYTES: the first of them, as many at least. How many, to be written back by gf_host_data_unpack. */
+static inline size_t gf_host_data_head(const struct gf_host_data *data, unsigned char head[GF_HEAD_BYTES])
 {
     const char *run = gf_host_data_run(data);
 
     if (OPAL_LIKELY(run)) {
-        memcpy(packed, run, bytes);
-    } else {
-        gf_host_data_pack_by_type(data, packed, bytes);
+        memcpy(head, run, GF_RTS_BYTES);
+        return GF_RTS_BYTES;
     }
+    return gf_host_data_pack_by_type(data, head, GF_HEAD_BYTES);
 }
 
+/* The first `bytes`, at most all. */
 static inline void gf_host_data_unpack(const struct gf_host_data *data, const void *packed, size_t bytes)
 {
     char *run = gf_host_data_run(data);

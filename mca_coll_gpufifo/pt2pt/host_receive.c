@@ -118,7 +118,7 @@ int gf_host_receive(const struct gf_host_data *host, int peer, int tag, ompi_com
     if (request->bytes < GF_RTS_BYTES) {
         result = gf_pt2pt_saved()->pml_irecv(request->head, GF_RTS_BYTES, MPI_PACKED, peer, tag, comm, &request->inner);
     } else {
-        gf_host_data_pack(host, request->head, GF_RTS_BYTES);
+        request->kept = gf_host_data_head(host, request->head);
         result = gf_pt2pt_saved()->pml_irecv(host->buffer, host->count, host->type, peer, tag, comm, &request->inner);
     }
     if (OPAL_UNLIKELY(result != MPI_SUCCESS)) {

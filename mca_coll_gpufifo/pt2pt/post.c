@@ -97,7 +97,7 @@ static gf_status find_landing(gf_pt2pt_request_t *request, void **data, size_t *
     }
     *data = request->head;
     if (request->bytes >= GF_RTS_BYTES) {
-        gf_host_data_pack(&host, request->head, GF_RTS_BYTES);
+        request->kept = gf_host_data_head(&host, request->head);
         *data = host.buffer;
         *count = host.count;
         *type = host.type;

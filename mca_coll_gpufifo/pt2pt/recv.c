@@ -39,20 +39,20 @@ static __opal_attribute_noinline__ int recv_offered(const struct gf_pt2pt_argume
 /* The buffer has room for an RTS; what it overwrites is kept. */
 static int recv_long(const struct gf_pt2pt_arguments *a, const struct gf_host_data *host, ompi_status_public_t *status)
 {
-    unsigned char before[GF_RTS_BYTES], head[GF_RTS_BYTES];
+    unsigned char before[GF_HEAD_BYTES], head[GF_HEAD_BYTES];
+    size_t kept = gf_host_data_head(host, before);
     struct gf_rts rts;
     int result;
 
-    gf_host_data_pack(host, before, sizeof before);
     result = gf_pt2pt_saved()->pml_recv(host->buffer, host->count, host->type, a->peer, a->tag, a->comm, status);
     if (OPAL_LIKELY(result != MPI_SUCCESS || status->_ucount != GF_RTS_BYTES)) {
         return result;
     }
-    gf_host_data_pack(host, head, sizeof head);
-    if (!gf_rts_read(head, sizeof head, a->comm, status->MPI_SOURCE, &rts)) {
+    gf_host_data_head(host, head);
+    if (!gf_rts_read(head, GF_RTS_BYTES, a->comm, status->MPI_SOURCE, &rts)) {
         return result;
     }
-    gf_host_data_unpack(host, before, sizeof before);
+    gf_host_data_unpack(host, before, kept);
     return recv_offered(a, head, status);
 }
 

@@ -49,7 +49,8 @@ typedef struct gf_pt2pt_request {
     mca_pml_base_send_mode_t mode;     /* of a send */
     const char *function;              /* MPI's name, for messages */
     size_t bytes;                      /* of the program's buffer */
-    unsigned char head[GF_RTS_BYTES];  /* send: the RTS. Receive to host memory: what was in the buffer's first bytes, or, if it
+    size_t kept;                       /* bytes of head */
+    unsigned char head[GF_HEAD_BYTES]; /* send: the RTS. Receive to host memory: what was in the buffer's first bytes, or, if it
                                           has not so many, where the message goes instead */
     struct gf_pt2pt_bounce bounce;     /* closed if the message needs none */
     struct gf_offering offering;       /* OFFERED */
