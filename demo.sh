@@ -26,7 +26,7 @@ run() {
 gpu_works() {
     # shellcheck disable=SC2086
     timeout -k 10 120 "$@" $launch -n 1 --mca coll_gpufifo_device cuda build/examples/jacobi --size 16 --steps 2 \
-        > build/gpu.log 2>&1 < /dev/null
+        >> build/gpu.log 2>&1 < /dev/null
 }
 
 # choose_device: sets device, and under: what makes kernels of several ranks run side by side on one GPU.
@@ -37,6 +37,7 @@ choose_device() {
     grep -q '^#define GF_HAVE_NVCC 1' build/config.h ||
         { echo "there is a GPU, but no nvcc to build kernels for it: the emulated device stands in"; return; }
     device=cuda
+    rm -f build/gpu.log
     if ! command -v nvidia-cuda-mps-control > /dev/null; then
         echo "there is a GPU, but no MPS (nvidia-cuda-mps-control): the ranks take turns on it, which is slow"
     elif echo get_server_list | timeout 10 nvidia-cuda-mps-control > /dev/null 2>&1; then
@@ -47,8 +48,11 @@ choose_device() {
     else
         echo "there is a GPU, but MPS does not work here (build/gpu.log): the ranks take turns on it, which is slow"
     fi
-    [ -n "$under" ] || gpu_works ||
-        { tail -n 10 build/gpu.log; echo "the GPU cannot be used, see above: the emulated device stands in"; device=emulated; }
+    if [ -z "$under" ] && ! gpu_works; then
+        device=emulated
+        grep '^jacobi: ' build/gpu.log | tail -n 1
+        echo "the GPU cannot be used (build/gpu.log): the emulated device stands in"
+    fi
 }
 
 # shellcheck disable=SC2086
