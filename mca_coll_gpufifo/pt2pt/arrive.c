@@ -42,9 +42,11 @@ static bool store(gf_pt2pt_request_t *request, size_t bytes)
 
 bool gf_pt2pt_request_store_on(gf_pt2pt_request_t *request)
 {
-    struct gf_reason why = {""};
-    gf_status status = gf_pt2pt_bounce_poll(&request->bounce, &why);
+    struct gf_reason why;
+    gf_status status;
 
+    why.text[0] = '\0';               /* nobody wants all of it cleared at each look */
+    status = gf_pt2pt_bounce_poll(&request->bounce, &why);
     return status < 0 ? fail(request, status, &why) : status == GF_OK;
 }
 
@@ -155,9 +157,11 @@ static bool start_pull(gf_pt2pt_request_t *request, const struct gf_rts *rts)
 bool gf_pt2pt_request_pull_on(gf_pt2pt_request_t *request)
 {
     struct gf_host_data host = gf_pt2pt_request_host_data(request);
-    struct gf_reason why = {""};
-    gf_status status = gf_fetch_poll(&request->fetch, &why);
+    struct gf_reason why;
+    gf_status status;
 
+    why.text[0] = '\0';
+    status = gf_fetch_poll(&request->fetch, &why);
     if (status == GF_IN_PROGRESS) {
         return false;
     }

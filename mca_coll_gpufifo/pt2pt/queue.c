@@ -125,9 +125,10 @@ static gf_status offer_end(gf_pt2pt_request_t *request, struct gf_reason *why)
 static bool offer_on(gf_pt2pt_request_t *request)
 {
     ompi_status_public_t *status = &gf_pt2pt_request_outer(request)->req_status;
-    struct gf_reason why = {""};
+    struct gf_reason why;
     gf_status end;
 
+    why.text[0] = '\0';
     if (!REQUEST_COMPLETE(request->inner)) {
         return false;
     }

@@ -12,6 +12,7 @@ struct gf_rendezvous {
     struct gf_pull_config config;
     gf_offer_board *boards[GF_MAX_DEVICES];        /* by ordinal; null: not made yet */
     gf_pull_engine *engines[GF_MAX_DEVICES];
+    gf_device *devices[GF_MAX_DEVICES];
     struct gf_reason refused[GF_MAX_DEVICES];      /* why there is no board; empty: not tried */
     int ordinals;                                  /* those in use are below */
     struct gf_pipes *pipes;
@@ -49,9 +50,11 @@ void gf_rendezvous_destroy(struct gf_rendezvous *rendezvous)
 
 static void progress_board(struct gf_rendezvous *rendezvous, gf_offer_board *board)
 {
-    struct gf_reason why = {""};
-    bool failed = gf_offer_board_progress(board, &why) < 0;
+    struct gf_reason why;
+    bool failed;
 
+    why.text[0] = '\0';
+    failed = gf_offer_board_progress(board, &why) < 0;
     if (failed && !rendezvous->failing) {
         gf_log(&mca_coll_gpufifo_component.log, GF_LOG_WARN, "a message that waits for its receiver cannot be set aside: %s", why.text);
     }
@@ -71,12 +74,18 @@ void gf_rendezvous_progress(struct gf_rendezvous *rendezvous)
     }
 }
 
+/* Remembered here, since the component asks for its lock. */
 static gf_device *use_device(struct gf_rendezvous *rendezvous, int ordinal, struct gf_reason *why)
 {
+    if (ordinal >= 0 && ordinal < rendezvous->ordinals && rendezvous->devices[ordinal]) {
+        return rendezvous->devices[ordinal];
+    }
+
     gf_device *device = gf_component_device(ordinal, why);
 
-    if (device && ordinal >= rendezvous->ordinals) {
-        rendezvous->ordinals = ordinal + 1;
+    if (device) {
+        rendezvous->devices[ordinal] = device;
+        rendezvous->ordinals = ordinal >= rendezvous->ordinals ? ordinal + 1 : rendezvous->ordinals;
     }
     return device;
 }
@@ -109,9 +118,12 @@ static gf_status board_of(struct gf_rendezvous *rendezvous, int ordinal, gf_offe
 /* The receiver's buffer is taken to be in device memory. Where this process sees one GPU only, its peers are taken to share it. */
 static bool stages(const struct gf_rendezvous *rendezvous, gf_device *device, size_t bytes, struct gf_reason *why)
 {
-    struct gf_pull_route route = {.bytes = bytes, .same_device = device->driver->ops->device_count(device->driver) == 1,
-                                  .concurrent = device->caps.concurrent_processes, .to_device = true};
+    struct gf_pull_route route = {.bytes = bytes, .to_device = true};
 
+    if (device->caps.concurrent_processes) {
+        return false;
+    }
+    route.same_device = device->driver->ops->device_count(device->driver) == 1;
     if (gf_pull_choose(&rendezvous->config, &route) != GF_PULL_STAGE) {
         return false;
     }
@@ -123,7 +135,7 @@ static bool stages(const struct gf_rendezvous *rendezvous, gf_device *device, si
 gf_status gf_rendezvous_offer(struct gf_rendezvous *rendezvous, const struct gf_pointer *where, const void *address, size_t bytes,
                               bool may_move, struct gf_offering *offering, struct gf_offer_name *name, struct gf_reason *why)
 {
-    gf_device *device = gf_component_device(where->ordinal, why);
+    gf_device *device = use_device(rendezvous, where->ordinal, why);
     gf_status status;
 
     if (!device) {
