@@ -14,7 +14,7 @@
 
 #include "core/offer.h"
 
-enum { GF_IMPORTS_IDLE = 64, GF_IMPORTS_BUCKETS = 128 };
+enum { GF_IMPORTS_IDLE = 256, GF_IMPORTS_BUCKETS = 128 };
 
 /* One mapping. Owned by the table; who uses it has counted itself. */
 struct gf_import {

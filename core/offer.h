@@ -23,6 +23,8 @@ enum gf_offer_state {
     GF_OFFER_MOVED = 6
 };
 
+enum { GF_OFFER_STATE_BITS = 0xff };
+
 static inline uint64_t gf_offer_word(uint32_t generation, enum gf_offer_state state)
 {
     return (uint64_t)generation << 8 | (uint64_t)state;

@@ -12,6 +12,9 @@
 #include "core/host_ordered.h"
 #include "core/pull_engine.h"
 
+/* Reading the clock takes as long as a turn of progress does otherwise. */
+enum { TURNS_PER_LOOK = 8 };
+
 static gf_status create_streams(gf_pull_engine *engine, struct gf_reason *why)
 {
     gf_status status = gf_device_stream_create(engine->device, &engine->control, why);
@@ -26,13 +29,17 @@ static gf_status create_words(gf_pull_engine *engine, struct gf_reason *why)
 {
     gf_device *device = engine->device;
     size_t bytes = GF_KERNEL_FLIGHTS * sizeof(struct gf_pull_gate) + GF_LINE;
+    size_t pinned = sizeof *engine->words + GF_COPY_FLIGHTS * GF_PULL_BOUNCE_BYTES;
     void *address = NULL;
-    gf_status status = gf_device_pinned_alloc(device, sizeof *engine->words, &address, why);
+    gf_status status = gf_device_pinned_alloc(device, pinned, &address, why);
 
     if (status != GF_OK) {
         return status;
     }
     engine->words = address;
+    for (int i = 0; i < GF_COPY_FLIGHTS; i++) {
+        engine->flights[GF_KERNEL_FLIGHTS + i].bounce = (char *)(engine->words + 1) + (size_t)i * GF_PULL_BOUNCE_BYTES;
+    }
     engine->words->end = GF_PULL_END;
     status = gf_device_alloc(device, bytes, &address, why);
     if (status != GF_OK) {
@@ -69,6 +76,7 @@ gf_status gf_pull_engine_create(gf_device *device, const struct gf_pull_config *
     }
     engine->device = engine->imports.device = device;
     engine->config = *config;
+    engine->pid = (int32_t)getpid();
     engine->waiting.last = &engine->waiting.first;
     gf_status status = create_streams(engine, why);
 
@@ -138,10 +146,15 @@ static gf_status take_offer(gf_pull_engine *engine, const struct gf_offer_name *
         gf_reason_set(why, "process %" PRId32 " does not offer message %" PRIu32 " any more", name->board.pid, name->index);
         return GF_ERR_PEER;
     }
-    __atomic_store_n(&offer->taker, (int32_t)getpid(), __ATOMIC_RELAXED);
+    __atomic_store_n(&offer->taker, engine->pid, __ATOMIC_RELAXED);
     pull->offer = offer;
     pull->end = (uint64_t *)(void *)((*attached)->kernel_memory + ((char *)&offer->state - (char *)(*attached)->memory));
     return GF_OK;
+}
+
+static bool is_moved(const struct gf_pull *pull)
+{
+    return (pull->word & GF_OFFER_STATE_BITS) == GF_OFFER_MOVED;
 }
 
 /* Where the data are. */
@@ -150,7 +163,7 @@ static gf_status find_source(gf_pull_engine *engine, const struct gf_attached *a
 {
     const struct gf_offer *offer = pull->offer;
 
-    if ((pull->word & 0xff) == GF_OFFER_MOVED) {
+    if (is_moved(pull)) {
         pull->from = attached->memory->slots[offer->slot];
         pull->kernel_from = attached->kernel_memory + ((const char *)pull->from - (const char *)attached->memory);
         return GF_OK;
@@ -177,11 +190,11 @@ static bool same_device(const gf_pull_engine *engine, const struct gf_pull *pull
 
 /* Where they go to, and so by which path. Kernels do not go through pages that may migrate or that the device does not reach.
  * */
-static void choose_path(gf_pull_engine *engine, struct gf_pull *pull, enum gf_memory_kind kind)
+static void choose_path(gf_pull_engine *engine, struct gf_pull *pull, const struct gf_pointer *where)
 {
-    pull->to_host = kind != GF_MEMORY_DEVICE;
+    pull->to_host = where->kind != GF_MEMORY_DEVICE;
     pull->path = GF_PULL_COPY_ENGINE;
-    if (!pull->kernel_from || (kind != GF_MEMORY_DEVICE && kind != GF_MEMORY_PINNED)) {
+    if (!pull->kernel_from || (where->kind != GF_MEMORY_DEVICE && where->kind != GF_MEMORY_PINNED)) {
         return;
     }
     struct gf_pull_route route = {
@@ -190,7 +203,7 @@ static void choose_path(gf_pull_engine *engine, struct gf_pull *pull, enum gf_me
     };
 
     if (gf_pull_choose(&engine->config, &route) == GF_PULL_KERNEL) {
-        pull->kernel_to = gf_device_kernel_address(engine->device, pull->to);
+        pull->kernel_to = where->direct ? pull->to : gf_device_kernel_address(engine->device, pull->to);
         pull->path = pull->kernel_to ? GF_PULL_KERNEL : GF_PULL_COPY_ENGINE;
     }
 }
@@ -201,9 +214,24 @@ static void end_by_host(struct gf_pull *pull)
     pull->ended = true;
 }
 
-static gf_status prepare(gf_pull_engine *engine, const struct gf_attached *attached, struct gf_pull *pull, struct gf_reason *why)
+static gf_status look_at_target(gf_pull_engine *engine, const struct gf_pull *pull, struct gf_pointer *where,
+                                struct gf_reason *why)
 {
-    struct gf_pointer info;
+    gf_status status = gf_driver_pointer(engine->device->driver, pull->to, where);
+
+    if (status != GF_OK || where->kind == GF_MEMORY_INVALID) {
+        gf_reason_set(why, "%p is no memory that a message can be received into: it has been freed, or the device has failed",
+                      pull->to);
+        return status != GF_OK ? status : GF_ERR_INVALID;
+    }
+    return GF_OK;
+}
+
+static gf_status prepare(gf_pull_engine *engine, const struct gf_attached *attached, const struct gf_pointer *where,
+                         struct gf_pull *pull, struct gf_reason *why)
+{
+    struct gf_pointer found;
+    gf_status status = GF_OK;
 
     if (pull->bytes > pull->offer->bytes) {
         gf_reason_set(why, "%zu bytes of a message of %" PRIu64 " bytes were asked for", pull->bytes, pull->offer->bytes);
@@ -213,28 +241,27 @@ static gf_status prepare(gf_pull_engine *engine, const struct gf_attached *attac
         end_by_host(pull);
         return GF_OK;
     }
-    gf_status status = gf_driver_pointer(engine->device->driver, pull->to, &info);
-
-    if (status != GF_OK || info.kind == GF_MEMORY_INVALID) {
-        gf_reason_set(why, "%p is no memory that a message can be received into: it has been freed, or the device has failed",
-                      pull->to);
-        return status != GF_OK ? status : GF_ERR_INVALID;
+    if (!where) {
+        status = look_at_target(engine, pull, &found, why);
+        where = &found;
     }
-    status = find_source(engine, attached, pull, why);
+    if (status == GF_OK) {
+        status = find_source(engine, attached, pull, why);
+    }
     if (status != GF_OK) {
         return status;
     }
-    if ((pull->word & 0xff) == GF_OFFER_MOVED && (info.kind == GF_MEMORY_HOST || info.kind == GF_MEMORY_PINNED)) {
+    if (is_moved(pull) && (where->kind == GF_MEMORY_HOST || where->kind == GF_MEMORY_PINNED)) {
         memcpy(pull->to, pull->from, pull->bytes);
         end_by_host(pull);
         return GF_OK;
     }
-    choose_path(engine, pull, info.kind);
+    choose_path(engine, pull, where);
     return GF_OK;
 }
 
-gf_status gf_pull_start(gf_pull_engine *engine, const struct gf_offer_name *name, void *to, size_t bytes, struct gf_pull *pull,
-                        struct gf_reason *why)
+gf_status gf_pull_start(gf_pull_engine *engine, const struct gf_offer_name *name, void *to, const struct gf_pointer *where,
+                        size_t bytes, struct gf_pull *pull, struct gf_reason *why)
 {
     struct gf_attached *attached;
 
@@ -244,14 +271,13 @@ gf_status gf_pull_start(gf_pull_engine *engine, const struct gf_offer_name *name
     if (status != GF_OK) {
         return status;
     }
-    status = prepare(engine, attached, pull, why);
+    status = prepare(engine, attached, where, pull, why);
     if (status != GF_OK) {
         gf_pull_fail(engine, pull, status);
         return status;
     }
     if (!pull->ended) {
-        *engine->waiting.last = pull;
-        engine->waiting.last = &pull->next;
+        gf_pull_append(engine, pull);
     }
     return GF_OK;
 }
@@ -281,7 +307,7 @@ void gf_pull_engine_progress(gf_pull_engine *engine)
     if (engine->waiting.first) {
         gf_flights_launch(engine);
     }
-    if (engine->flying == 0) {
+    if (engine->flying == 0 || (!engine->rescued && ++engine->turns % TURNS_PER_LOOK != 0)) {
         return;
     }
     uint64_t now = gf_pull_now_ns();

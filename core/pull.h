@@ -51,11 +51,12 @@ gf_status gf_pull_engine_create(gf_device *device, const struct gf_pull_config *
 
 /* Fetches the first `bytes` bytes of the offer to `to`: memory of the engine's device, or host memory of any kind (pinned is
  * fetched best; pageable memory may keep the caller for as long as the copy takes). bytes ≤ what was offered; fewer is a
- * truncated message, which is no error to the sender. The data must not be touched until gf_pull_poll says the end. GF_OK:
+ * truncated message, which is no error to the sender. where: what gf_driver_pointer says of
+ * `to`, null if the caller does not know. The data must not be touched until gf_pull_poll says the end. GF_OK:
  * started; call gf_pull_engine_progress, at once or when other pulls have been started too. Errors: nothing was started, and
  * the sender has been told if that can be. GF_ERR_PEER: no such offer any more, or its process is gone. */
-gf_status gf_pull_start(gf_pull_engine *engine, const struct gf_offer_name *name, void *to, size_t bytes, struct gf_pull *pull,
-                        struct gf_reason *why);
+gf_status gf_pull_start(gf_pull_engine *engine, const struct gf_offer_name *name, void *to, const struct gf_pointer *where,
+                        size_t bytes, struct gf_pull *pull, struct gf_reason *why);
 
 /* GF_IN_PROGRESS; GF_OK: the data are there, for all later work of the device and, where `to` is host memory, for the host;
  * or an error. A load of one word of host memory. After the end the engine knows nothing of the pull any more. */

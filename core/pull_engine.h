@@ -49,7 +49,10 @@ struct gf_flight {
     char *gate;                    /* user address of a struct gf_pull_gate; null: a flight of copies */
     struct gf_pull_gate *kernel_gate;
     uint64_t ticket;
+    char *bounce;                  /* pinned, of a flight of copies: for those that go by host memory */
 };
+
+enum { GF_PULL_BOUNCE_BYTES = 1 << 20 };
 
 enum { GF_KERNEL_FLIGHTS = 4, GF_COPY_FLIGHTS = 2, GF_FLIGHTS = GF_KERNEL_FLIGHTS + GF_COPY_FLIGHTS };
 
@@ -60,10 +63,14 @@ struct gf_pull_words {
     uint32_t left;                 /* this and what follows: as last read from a gate */
     uint64_t entered;              /* with `closed` in its upper half */
     uint64_t finished[GF_PULL_ITEMS];
+    char apart[GF_LINE - 24];
 };
+_Static_assert(sizeof(struct gf_pull_words) % GF_LINE == 0, "what follows begins with a line of its own");
 
 struct gf_pull_queue {
     struct gf_pull *first, **last;
+    uint32_t count;
+    uint64_t bytes;
 };
 
 struct gf_pull_engine {
@@ -75,6 +82,9 @@ struct gf_pull_engine {
     struct gf_pull_queue waiting;              /* for a launch, in the order in which they were started */
     uint32_t flying;                           /* flights that are not idle */
     uint32_t draining;
+    bool burst;                                /* messages come faster than one launch each */
+    uint32_t turns;                            /* of progress */
+    int32_t pid;
     struct gf_flight *rescued;                 /* the one that uses control and words */
     gf_stream *control;
     char *device_words;                        /* device memory: a gate a kernel flight, then end_word */
@@ -98,7 +108,8 @@ void gf_flight_settle(gf_pull_engine *engine, struct gf_flight *flight);
 void gf_flight_rest(gf_pull_engine *engine, struct gf_flight *flight);
 /* Launches what waits, as far as flights are idle. */
 void gf_flights_launch(gf_pull_engine *engine);
-/* Back to those that wait, as the first of them. It has no flight. */
+/* To those that wait, as the last or the first of them. It has no flight. */
+void gf_pull_append(gf_pull_engine *engine, struct gf_pull *pull);
 void gf_pull_put_back(gf_pull_engine *engine, struct gf_pull *pull);
 
 /* pull_rescue.c */

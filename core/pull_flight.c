@@ -76,6 +76,30 @@ static void take_place(gf_pull_engine *engine, struct gf_flight *flight, struct 
     flight->under_way++;
 }
 
+/* Between two places in device memory the driver copies by a kernel of its own, which waits for the program's kernels as ours do.
+ * By way of host memory copy engines do it, which never wait: for small messages, and whenever the device is known to be full. */
+static bool goes_by_host(const gf_pull_engine *engine, const struct gf_pull *pull)
+{
+    bool from_host = (pull->word & GF_OFFER_STATE_BITS) == GF_OFFER_MOVED;
+
+    return !pull->to_host && !from_host && (engine->draining > 0 || pull->bytes <= GF_PULL_BOUNCE_BYTES);
+}
+
+static gf_status copy_by_host(gf_pull_engine *engine, struct gf_flight *flight, const struct gf_pull *pull)
+{
+    gf_status status = GF_OK;
+
+    for (size_t at = 0; at < pull->bytes && status == GF_OK; at += GF_PULL_BOUNCE_BYTES) {
+        size_t left = pull->bytes - at, bytes = left < GF_PULL_BOUNCE_BYTES ? left : GF_PULL_BOUNCE_BYTES;
+
+        status = gf_device_copy(engine->device, flight->stream, flight->bounce, (const char *)pull->from + at, bytes);
+        if (status == GF_OK) {
+            status = gf_device_copy(engine->device, flight->stream, (char *)pull->to + at, flight->bounce, bytes);
+        }
+    }
+    return status;
+}
+
 /* False: no flight of copies has room. */
 static bool launch_copy(gf_pull_engine *engine, struct gf_pull *pull)
 {
@@ -94,7 +118,9 @@ static bool launch_copy(gf_pull_engine *engine, struct gf_pull *pull)
     }
     take_place(engine, flight, pull);
     engine->statistics.by_copy_engine++;
-    gf_status status = gf_device_copy(engine->device, flight->stream, pull->to, pull->from, pull->bytes);
+    gf_status status = goes_by_host(engine, pull)
+        ? copy_by_host(engine, flight, pull)
+        : gf_device_copy(engine->device, flight->stream, pull->to, pull->from, pull->bytes);
 
     if (status == GF_OK) {
         status = gf_device_copy(engine->device, flight->stream, &pull->offer->state, engine->end_word, sizeof pull->offer->state);
@@ -110,11 +136,11 @@ static uint64_t padded(uint64_t bytes)
     return (bytes + GF_LINE - 1) / GF_LINE * GF_LINE;
 }
 
-static void fill_item(struct gf_pull_item *item, const struct gf_pull *pull, uint64_t start, uint64_t share)
+static void fill_item(struct gf_pull_item *item, const struct gf_pull *pull, uint64_t start, uint32_t blocks)
 {
     *item = (struct gf_pull_item){
         .to = pull->kernel_to, .from = pull->kernel_from, .bytes = pull->bytes, .end = pull->end, .start = start,
-        .blocks = (uint32_t)((start + pull->bytes - 1) / share - start / share + 1), .to_host = pull->to_host,
+        .blocks = blocks, .to_host = pull->to_host,
     };
 }
 
@@ -133,7 +159,7 @@ static gf_status launch_one(gf_pull_engine *engine, struct gf_flight *flight, co
 {
     struct gf_pull_work work = { .launch = launch_head(flight, shape->share) };
 
-    fill_item(&work.item, flight->places[0].pull, 0, shape->share);
+    fill_item(&work.item, flight->places[0].pull, 0, shape->blocks);
     return gf_device_launch(engine->device, flight->stream, GF_KERNEL_PULL, (int)shape->blocks, (int)shape->threads, &work,
                             sizeof work, NULL);
 }
@@ -147,9 +173,9 @@ static gf_status launch_list(gf_pull_engine *engine, struct gf_flight *flight, c
     work.launch = launch_head(flight, shape->share);
     for (uint32_t i = 0; i < flight->count; i++) {
         const struct gf_pull *pull = flight->places[i].pull;
-        uint64_t end = start + padded(pull->bytes);
+        uint64_t end = start + padded(pull->bytes), last = start + pull->bytes - 1;
 
-        fill_item(&work.items[i], pull, start, shape->share);
+        fill_item(&work.items[i], pull, start, (uint32_t)(last / shape->share - start / shape->share + 1));
         for (; block < shape->blocks && block * shape->share < end; block++) {
             work.first[block] = (uint8_t)i;
         }
@@ -161,22 +187,39 @@ static gf_status launch_list(gf_pull_engine *engine, struct gf_flight *flight, c
 
 static struct gf_pull *take_waiting(gf_pull_engine *engine)
 {
-    struct gf_pull *pull = engine->waiting.first;
+    struct gf_pull_queue *waiting = &engine->waiting;
+    struct gf_pull *pull = waiting->first;
 
-    engine->waiting.first = pull->next;
+    waiting->first = pull->next;
     if (!pull->next) {
-        engine->waiting.last = &engine->waiting.first;
+        waiting->last = &waiting->first;
     }
+    waiting->count--;
+    waiting->bytes -= pull->bytes;
     return pull;
 }
 
 void gf_pull_put_back(gf_pull_engine *engine, struct gf_pull *pull)
 {
-    pull->next = engine->waiting.first;
+    struct gf_pull_queue *waiting = &engine->waiting;
+
+    pull->next = waiting->first;
     if (!pull->next) {
-        engine->waiting.last = &pull->next;
+        waiting->last = &pull->next;
     }
-    engine->waiting.first = pull;
+    waiting->first = pull;
+    waiting->count++;
+    waiting->bytes += pull->bytes;
+}
+
+void gf_pull_append(gf_pull_engine *engine, struct gf_pull *pull)
+{
+    struct gf_pull_queue *waiting = &engine->waiting;
+
+    *waiting->last = pull;
+    waiting->last = &pull->next;
+    waiting->count++;
+    waiting->bytes += pull->bytes;
 }
 
 /* A launch that fails leaves the work to the copy engine. */
@@ -214,7 +257,7 @@ static void launch_kernel(gf_pull_engine *engine, struct gf_flight *flight)
         bytes += more;
         take_place(engine, flight, take_waiting(engine));
     }
-    gf_pull_shape_choose(&engine->config, (uint32_t)engine->device->caps.blocks, bytes, &shape);
+    gf_pull_shape_choose(&engine->config, (uint32_t)engine->device->caps.blocks, bytes, flight->count > 1, &shape);
     gf_status status = flight->count == 1 ? launch_one(engine, flight, &shape) : launch_list(engine, flight, &shape);
 
     if (status != GF_OK) {
@@ -226,21 +269,38 @@ static void launch_kernel(gf_pull_engine *engine, struct gf_flight *flight)
     flight->since_ns = gf_pull_now_ns();
 }
 
-static struct gf_flight *find_idle(gf_pull_engine *engine)
+/* How many launches have not ended. */
+static uint32_t settle_kernels(gf_pull_engine *engine, struct gf_flight **idle)
 {
-    for (int pass = 0; pass < 2; pass++) {
-        for (int i = 0; i < GF_KERNEL_FLIGHTS; i++) {
-            struct gf_flight *flight = &engine->flights[i];
+    uint32_t busy = 0;
 
-            if (pass > 0 && flight->state == GF_FLIGHT_FLYING) {
-                gf_flight_settle(engine, flight);
-            }
-            if (flight->state == GF_FLIGHT_IDLE) {
-                return flight;
-            }
+    *idle = NULL;
+    for (int i = 0; i < GF_KERNEL_FLIGHTS; i++) {
+        struct gf_flight *flight = &engine->flights[i];
+
+        if (flight->state == GF_FLIGHT_FLYING) {
+            gf_flight_settle(engine, flight);
         }
+        busy += flight->state == GF_FLIGHT_FLYING;
+        *idle = flight->state == GF_FLIGHT_IDLE ? flight : *idle;
     }
-    return NULL;
+    return busy;
+}
+
+/* Issuing a launch takes the host half as long as the launch takes in all. So in a burst of messages, one that is launched at
+ * once keeps the host from collecting those behind it: after two launches that overlap, what comes is collected until both have
+ * ended, and then until the burst is over. */
+static bool is_time(gf_pull_engine *engine, uint32_t busy)
+{
+    if (busy == 0) {
+        engine->burst = engine->waiting.count > 1;
+        return true;
+    }
+    if (engine->burst) {
+        return engine->waiting.bytes >= engine->config.burst_bytes;
+    }
+    engine->burst = true;
+    return true;
 }
 
 void gf_flights_launch(gf_pull_engine *engine)
@@ -255,11 +315,12 @@ void gf_flights_launch(gf_pull_engine *engine)
             }
             continue;
         }
-        struct gf_flight *flight = find_idle(engine);
+        struct gf_flight *idle;
+        uint32_t busy = settle_kernels(engine, &idle);
 
-        if (!flight) {
+        if (!idle || !is_time(engine, busy)) {
             return;
         }
-        launch_kernel(engine, flight);
+        launch_kernel(engine, idle);
     }
 }

@@ -15,14 +15,14 @@ enum { WARP = 32, LEAST_THREADS = 64, THREAD_BYTES = 16, MIB = 1 << 20 };
 void gf_pull_config_default(struct gf_pull_config *config)
 {
     *config = (struct gf_pull_config){
-        .copy_engine_bytes = (size_t)32 * MIB,
+        .copy_engine_bytes = (size_t)1024 * MIB,
         .host_kernel_bytes = (size_t)64 * 1024,
         .solo_bytes = (size_t)4 * MIB,
         .move_bytes = GF_OFFER_SLOT_BYTES,
         .patience_us = 40,
         .start_us = 150,
-        .blocks = 128,
         .block_bytes = (size_t)THREAD_BYTES * GF_BLOCK_THREADS,
+        .burst_bytes = (size_t)8 * MIB,
     };
 }
 
@@ -69,21 +69,25 @@ static uint64_t round_up(uint64_t bytes, uint64_t unit)
     return (bytes + unit - 1) / unit * unit;
 }
 
-void gf_pull_shape_choose(const struct gf_pull_config *config, uint32_t device_blocks, uint64_t bytes,
+void gf_pull_shape_choose(const struct gf_pull_config *config, uint32_t device_blocks, uint64_t bytes, bool list,
                           struct gf_pull_shape *shape)
 {
-    uint64_t most = config->blocks > 0 && config->blocks < device_blocks ? config->blocks : device_blocks;
+    uint64_t most = config->blocks > 0 ? config->blocks : device_blocks;
     uint64_t least = round_up(config->block_bytes > 0 ? config->block_bytes : 1, GF_LINE);
 
     most = most < GF_PULL_BLOCKS ? most : GF_PULL_BLOCKS;
     uint64_t share = round_up((bytes + most - 1) / most, GF_LINE);
 
     share = share > least ? share : least;
+    uint64_t blocks = (bytes + share - 1) / share;
     uint64_t threads = round_up((bytes < share ? bytes : share) / THREAD_BYTES, WARP);
 
     threads = threads < LEAST_THREADS ? LEAST_THREADS : threads;
+    if (!list && config->share_bytes > 0 && share > config->share_bytes) {
+        share = round_up(config->share_bytes, GF_LINE);
+    }
     *shape = (struct gf_pull_shape){
-        .blocks = (uint32_t)((bytes + share - 1) / share),
-        .threads = (uint32_t)(threads < GF_BLOCK_THREADS ? threads : GF_BLOCK_THREADS), .share = share,
+        .blocks = (uint32_t)blocks, .share = share,
+        .threads = (uint32_t)(threads < GF_BLOCK_THREADS ? threads : GF_BLOCK_THREADS),
     };
 }

@@ -27,8 +27,10 @@ struct gf_pull_config {
     size_t move_bytes;             /* an offer of up to so many bytes may be moved; at most GF_OFFER_SLOT_BYTES */
     uint32_t patience_us;          /* an offer is moved when nobody has taken it for so long */
     uint32_t start_us;             /* a kernel that has not ended after so long is cancelled where it has not started */
-    uint32_t blocks;               /* most blocks of one launch; 0: all that the device runs at once */
+    uint32_t blocks;               /* most blocks of one launch; 0: as many as the device runs at once of the largest */
     size_t block_bytes;            /* a block is worth launching for so many bytes */
+    size_t share_bytes;            /* of one large message blocks take so many bytes at a time */
+    size_t burst_bytes;            /* what waits behind two launches is launched, too, when it is so much */
 };
 
 /* What was measured to be best: see pull_plan.c. */
@@ -46,13 +48,12 @@ enum gf_pull_path gf_pull_choose(const struct gf_pull_config *config, const stru
 /* The sentence to that choice, for verbose output; not for every message. */
 void gf_pull_explain(const struct gf_pull_config *config, const struct gf_pull_route *route, struct gf_reason *reason);
 
-/* The shape of one launch that moves so many bytes (the sum of its items, each rounded up to GF_LINE): block b moves bytes
- * [b * share, (b + 1) * share). */
+/* The shape of one launch that moves so many bytes (the sum of its items, each rounded up to GF_LINE): see gf_pull_launch. */
 struct gf_pull_shape {
     uint32_t blocks, threads;
     uint64_t share;                /* a multiple of GF_LINE */
 };
-void gf_pull_shape_choose(const struct gf_pull_config *config, uint32_t device_blocks, uint64_t bytes,
+void gf_pull_shape_choose(const struct gf_pull_config *config, uint32_t device_blocks, uint64_t bytes, bool list,
                           struct gf_pull_shape *shape);
 
 #endif

@@ -122,6 +122,14 @@ static void go_on(gf_pull_engine *engine, struct gf_flight *flight)
     }
 }
 
+/* Of a launch that was closed, items may be left whose parts have been counted in part. All else is as it must be; `closed` above
+ * all stays, since the next launch may be closed before this fill is done. */
+static gf_status clean_gate(gf_pull_engine *engine, struct gf_flight *flight)
+{
+    return gf_device_fill(engine->device, flight->stream, flight->gate + offsetof(struct gf_pull_gate, done), 0,
+                          sizeof ((struct gf_pull_gate *)0)->done);
+}
+
 /* Its kernel has gone when the stream is empty; what it has finished, the peers' words say in a moment. */
 static void drain(gf_pull_engine *engine, struct gf_flight *flight)
 {
@@ -135,7 +143,7 @@ static void drain(gf_pull_engine *engine, struct gf_flight *flight)
         return;
     }
     if (status == GF_OK) {
-        status = gf_device_fill(engine->device, flight->stream, flight->gate, 0, offsetof(struct gf_pull_gate, finished));
+        status = clean_gate(engine, flight);
     }
     if (status != GF_OK) {
         fail_flight(engine, flight);

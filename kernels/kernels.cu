@@ -42,16 +42,17 @@ gf_kernel_copy_list(const __grid_constant__ struct gf_copy_work work)
     gf_copy_list(&team, &work);
 }
 
-extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
+/* Two blocks a multiprocessor: one stores while the other waits for what it loads. */
+extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 2)
 gf_kernel_pull(const __grid_constant__ struct gf_pull_work work)
 {
     struct gf_team team = gf_team_self();
-    gf_pull(&team, &work.launch, &work.item, 0);
+    gf_pull_one(&team, &work);
 }
 
-extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
+extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 2)
 gf_kernel_pull_list(const __grid_constant__ struct gf_pull_list_work work)
 {
     struct gf_team team = gf_team_self();
-    gf_pull(&team, &work.launch, work.items, work.first[team.block]);
+    gf_pull_list(&team, &work);
 }

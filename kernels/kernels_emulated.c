@@ -28,16 +28,14 @@ static void copy_list(const struct gf_team *team, const void *work)
     gf_copy_list(team, (const struct gf_copy_work *)work);
 }
 
-static void pull(const struct gf_team *team, const void *any)
+static void pull_one(const struct gf_team *team, const void *work)
 {
-    const struct gf_pull_work *work = any;
-    gf_pull(team, &work->launch, &work->item, 0);
+    gf_pull_one(team, (const struct gf_pull_work *)work);
 }
 
-static void pull_list(const struct gf_team *team, const void *any)
+static void pull_list(const struct gf_team *team, const void *work)
 {
-    const struct gf_pull_list_work *work = any;
-    gf_pull(team, &work->launch, work->items, work->first[team->block]);
+    gf_pull_list(team, (const struct gf_pull_list_work *)work);
 }
 
 const gf_emulated_kernel gf_emulated_kernels[GF_KERNEL_COUNT] = {
@@ -46,7 +44,7 @@ const gf_emulated_kernel gf_emulated_kernels[GF_KERNEL_COUNT] = {
     [GF_KERNEL_ALLREDUCE_RING] = allreduce_ring,
     [GF_KERNEL_REDUCE_LOCAL] = reduce_local,
     [GF_KERNEL_COPY_LIST] = copy_list,
-    [GF_KERNEL_PULL] = pull,
+    [GF_KERNEL_PULL] = pull_one,
     [GF_KERNEL_PULL_LIST] = pull_list,
 };
 

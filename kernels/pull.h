@@ -80,8 +80,10 @@ GF_INLINE bool gf_pull_rounds(const struct gf_team *team, struct gf_pull_gate *g
                               const struct gf_pull_part *part, bool shifted)
 {
     const uint32_t n = shifted ? GF_COPY_IN_FLIGHT / 2 : GF_COPY_IN_FLIGHT;
-    uint64_t stride = (uint64_t)team->threads * GF_ITEM_BYTES, mine = (uint64_t)team->thread * GF_ITEM_BYTES;
-    uint64_t round = part->first;
+    uint32_t stride = team->threads * GF_ITEM_BYTES, mine = team->thread * GF_ITEM_BYTES;
+    const char *from = part->from + part->first + mine;
+    char *to = part->to + part->first + mine;
+    int64_t left = (int64_t)(part->end - part->first);
     uint8_t edge = 0;
     if (team->thread < part->edges)
         edge = gf_load_payload8(part->from + gf_pull_edge(part, team->thread));
@@ -89,17 +91,19 @@ GF_INLINE bool gf_pull_rounds(const struct gf_team *team, struct gf_pull_gate *g
         union gf_item items[GF_COPY_IN_FLIGHT];
         GF_UNROLL
         for (uint32_t u = 0; u < n; u++)
-            if (round + mine + u * stride < part->end)
-                items[u] = gf_pull_load(part->from + round + mine + u * stride, part->shift, shifted);
+            if ((int64_t)mine + u * stride < left)
+                items[u] = gf_pull_load(from + u * stride, part->shift, shifted);
         if (gate && gf_team_any(team, team->thread == 0 && !gf_enter_gate(team, gate, ticket)))
             return false;
         gate = NULL;
         GF_UNROLL
         for (uint32_t u = 0; u < n; u++)
-            if (round + mine + u * stride < part->end)
-                gf_store_item(team, part->to + round + mine + u * stride, items[u]);
-        round += n * stride;
-    } while (round < part->end);
+            if ((int64_t)mine + u * stride < left)
+                gf_store_item(team, to + u * stride, items[u]);
+        from += n * stride;
+        to += n * stride;
+        left -= n * stride;
+    } while (left > 0);
     if (team->thread < part->edges)
         gf_store_payload8(team, part->to + gf_pull_edge(part, team->thread), edge);
     for (uint32_t e = team->thread + team->threads; e < part->edges; e += team->threads) {
@@ -109,7 +113,15 @@ GF_INLINE bool gf_pull_rounds(const struct gf_team *team, struct gf_pull_gate *g
     return true;
 }
 
-/* The block is done with its part of the item; the whole team. */
+GF_INLINE bool gf_pull_move(const struct gf_team *team, struct gf_pull_gate *gate, uint64_t ticket,
+                            const struct gf_pull_item *item, uint64_t begin, uint64_t end)
+{
+    struct gf_pull_part part = {(char *)item->to + begin, (const char *)item->from + begin, end - begin, 0, 0, 0, 0};
+    gf_pull_part_lay_out(&part);
+    return part.shift ? gf_pull_rounds(team, gate, ticket, &part, true) : gf_pull_rounds(team, gate, ticket, &part, false);
+}
+
+/* The block is done with all that it has of the item; the whole team. */
 GF_INLINE void gf_pull_finish(const struct gf_team *team, const struct gf_pull_launch *launch, const struct gf_pull_item *item,
                               uint32_t index)
 {
@@ -125,21 +137,35 @@ GF_INLINE void gf_pull_finish(const struct gf_team *team, const struct gf_pull_l
     gf_note_finished(team, launch->gate, index, launch->ticket);
 }
 
-/* A launch: every block has a part of at least one item, the first one of item `index`. */
-GF_INLINE void gf_pull(const struct gf_team *team, const struct gf_pull_launch *launch, const struct gf_pull_item *items,
-                       uint32_t index)
+/* One item: all blocks go through it side by side, a share each at a time. Every block has a share. */
+GF_INLINE void gf_pull_one(const struct gf_team *team, const struct gf_pull_work *work)
 {
+    const struct gf_pull_launch *launch = &work->launch;
+    struct gf_pull_item item = work->item;
+    struct gf_pull_gate *gate = launch->gate;
+    bool open = true;
+    for (uint64_t begin = team->block * launch->share; begin < item.bytes && open; begin += team->blocks * launch->share) {
+        uint64_t end = item.bytes - begin < launch->share ? item.bytes : begin + launch->share;
+        open = gf_pull_move(team, gate, launch->ticket, &item, begin, end);
+        gate = NULL;
+    }
+    if (open)
+        gf_pull_finish(team, launch, &item, 0);
+    if (team->thread == 0)
+        gf_leave_gate(team, launch->gate);
+}
+
+/* Several items: each block has one share of their concatenation. */
+GF_INLINE void gf_pull_list(const struct gf_team *team, const struct gf_pull_list_work *work)
+{
+    const struct gf_pull_launch *launch = &work->launch;
     uint64_t begin = team->block * launch->share, end = begin + launch->share;
     struct gf_pull_gate *gate = launch->gate;
-    for (; index < launch->count && items[index].start < end; index++) {
-        struct gf_pull_item item = items[index];
+    for (uint32_t index = work->first[team->block]; index < launch->count && work->items[index].start < end; index++) {
+        struct gf_pull_item item = work->items[index];
         uint64_t low = begin > item.start ? begin - item.start : 0;
         uint64_t high = end - item.start < item.bytes ? end - item.start : item.bytes;
-        struct gf_pull_part part = {(char *)item.to + low, (const char *)item.from + low, high - low, 0, 0, 0, 0};
-        gf_pull_part_lay_out(&part);
-        bool open = part.shift ? gf_pull_rounds(team, gate, launch->ticket, &part, true)
-                               : gf_pull_rounds(team, gate, launch->ticket, &part, false);
-        if (!open)
+        if (!gf_pull_move(team, gate, launch->ticket, &item, low, high))
             break;
         gate = NULL;
         gf_pull_finish(team, launch, &item, index);

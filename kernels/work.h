@@ -172,7 +172,7 @@ struct gf_pull_item {
     const void *from;
     uint64_t bytes;              /* at least 1 */
     uint64_t *end;               /* host memory; gets GF_PULL_END when the item has been moved */
-    uint64_t start;              /* of the item in the concatenation of all items of the launch; a multiple of GF_LINE */
+    uint64_t start;              /* of a list: where the item begins in the concatenation; a multiple of GF_LINE */
     uint32_t blocks;             /* that have a part of it */
     uint32_t to_host;            /* `to` is host memory */
 };
@@ -180,7 +180,8 @@ GF_STATIC_ASSERT(sizeof(struct gf_pull_item) == 48, "host and device agree on gf
 
 enum { GF_PULL_END = 1 };
 
-/* Block b moves bytes [b * share, (b + 1) * share) of the concatenation, whatever items these belong to. Waits for nobody. */
+/* Of one item block b moves the shares b, b + blocks, … of `share` bytes each; of several, bytes [b * share, (b + 1) * share)
+ * of their concatenation, whatever items these belong to. Waits for nobody. */
 struct gf_pull_launch {
     struct gf_pull_gate *gate;
     uint64_t ticket;             /* never used before with this gate; its lower 32 bits are never 0 */
@@ -192,7 +193,7 @@ struct gf_pull_work {            /* one item: short parameters are fetched and s
     struct gf_pull_launch launch;
     struct gf_pull_item item;
 };
-enum { GF_PULL_BLOCKS = 256 };   /* most blocks of a list */
+enum { GF_PULL_BLOCKS = 288 };   /* most blocks of a list */
 struct gf_pull_list_work {
     struct gf_pull_launch launch;
     uint8_t first[GF_PULL_BLOCKS];     /* the item in which block b begins */

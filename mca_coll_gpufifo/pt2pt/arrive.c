@@ -146,7 +146,9 @@ static bool start_pull(gf_pt2pt_request_t *request, const struct gf_rts *rts)
         gf_fetch_refuse(&request->fetch, rts);
         return fail(request, status, &why);
     }
-    status = gf_fetch_start(&request->fetch, rts, target, request->pulled, &why);
+    status = gf_fetch_start(&request->fetch, rts, target,
+                            request->device && target != request->bounce.memory ? &request->bounce.where : NULL, request->pulled,
+                            &why);
     if (status != GF_OK) {
         return fail(request, status, &why);
     }

@@ -18,12 +18,13 @@ gf_status gf_fetch_open(struct gf_fetch *fetch, struct gf_rendezvous *rendezvous
     return GF_ERR_PEER;
 }
 
-gf_status gf_fetch_start(struct gf_fetch *fetch, const struct gf_rts *rts, void *to, size_t bytes, struct gf_reason *why)
+gf_status gf_fetch_start(struct gf_fetch *fetch, const struct gf_rts *rts, void *to, const struct gf_pointer *where, size_t bytes,
+                         struct gf_reason *why)
 {
     struct gf_offer_name name = rts->offer;
 
     fetch->to = to;
-    return fetch->kind == GF_RTS_OFFER ? gf_pull_start(fetch->engine, &name, to, bytes, &fetch->pull, why)
+    return fetch->kind == GF_RTS_OFFER ? gf_pull_start(fetch->engine, &name, to, where, bytes, &fetch->pull, why)
                                      : gf_pipe_take_start(fetch->sink, &name, to, bytes, &fetch->take, why);
 }
 

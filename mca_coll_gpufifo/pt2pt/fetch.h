@@ -27,7 +27,8 @@ gf_status gf_fetch_open(struct gf_fetch *fetch, struct gf_rendezvous *rendezvous
                         struct gf_reason *why);
 
 /* Starts to fetch the first `bytes`, as gf_pull_start. */
-gf_status gf_fetch_start(struct gf_fetch *fetch, const struct gf_rts *rts, void *to, size_t bytes, struct gf_reason *why);
+gf_status gf_fetch_start(struct gf_fetch *fetch, const struct gf_rts *rts, void *to, const struct gf_pointer *where, size_t bytes,
+                         struct gf_reason *why);
 
 /* In place of start: tells the sender that nobody will come. */
 void gf_fetch_refuse(struct gf_fetch *fetch, const struct gf_rts *rts);

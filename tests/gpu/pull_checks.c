@@ -53,7 +53,7 @@ static void receive_all(struct pair *pair, size_t bytes, enum gf_memory_kind kin
     for (size_t i = 0; i < OFFSETS; i++) {
         char *to = buffer + i * room + MARGIN + offsets[i][1];
 
-        pair_need(pair, gf_pull_start(pair->m.engine, &pair->shared->names[i], to, bytes, &pulls[i], &why), "a pull", &why);
+        pair_need(pair, gf_pull_start(pair->m.engine, &pair->shared->names[i], to, NULL, bytes, &pulls[i], &why), "a pull", &why);
         if (i % 3 == 0) {
             gf_pull_engine_progress(pair->m.engine);
         }
@@ -126,7 +126,7 @@ static double receive_one(struct pair *pair, char *buffer, size_t bytes)
     pair_await(pair);
     uint64_t start = pair_now_ns();
 
-    pair_need(pair, gf_pull_start(pair->m.engine, &pair->shared->names[0], buffer, bytes, &pull, &why), "a pull", &why);
+    pair_need(pair, gf_pull_start(pair->m.engine, &pair->shared->names[0], buffer, NULL, bytes, &pull, &why), "a pull", &why);
     pair_need(pair, gftest_wait_pull(&pair->m, &pull, &why), "the end of a pull", &why);
     return (double)(pair_now_ns() - start) / 1e3;
 }

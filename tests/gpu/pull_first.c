@@ -43,6 +43,7 @@ static gf_status query(struct first *f)
 static gf_status reach(struct first *f) { return gf_device_kernel_address(f->device, f->pinned) ? GF_OK : GF_ERR_INVALID; }
 static gf_status to_device(struct first *f) { return copy(f, f->memory, f->pinned, 4); }
 static gf_status to_host(struct first *f) { return copy(f, f->pinned, f->memory, 8); }
+static gf_status peer_to_host(struct first *f) { return copy(f, f->pinned, f->imported, 4096); }
 static gf_status within(struct first *f) { return copy(f, f->memory, f->memory + BYTES / 2, 8); }
 static gf_status within_large(struct first *f) { return copy(f, f->memory, f->memory + BYTES / 2, BYTES / 2); }
 static gf_status from_peer(struct first *f) { return copy(f, f->memory, f->imported, 8); }
@@ -113,18 +114,42 @@ static gf_status copy_beside_import(struct first *f)
     return status;
 }
 
+static void *unimport_in_thread(void *argument)
+{
+    struct first *f = argument;
+    unimport(f);
+    return NULL;
+}
+
+static gf_status work_beside_unimport(struct first *f)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, unimport_in_thread, f) != 0)
+        return GF_ERR_SYSTEM;
+    usleep(2000);
+    uint64_t start = pair_now_ns();
+    gf_status status = to_device(f);
+    double copied = (double)(pair_now_ns() - start) / 1e3;
+    launch(f);
+    printf("  (the copy itself: %.1f us, then a launch: %.1f us)\n", copied, (double)(pair_now_ns() - start) / 1e3 - copied);
+    pthread_join(thread, NULL);
+    return status;
+}
+
 static const struct { const char *name; step_function *run; } steps[] = {
     { "pointer query", query }, { "kernel address of pinned memory", reach },
     { "copy of 4 B from pinned memory", to_device }, { "copy of 8 B to pinned memory", to_host },
     { "copy of 100 B from pageable memory", pageable },
     { "copy of 8 B within the device", within }, { "copy of 512 KiB within the device", within_large },
-    { "copy of 8 B from a peer", from_peer }, { "copy of 1 MiB from a peer", from_peer_large },
+    { "copy of 4 KiB from a peer to pinned memory", peer_to_host }, { "copy of 8 B from a peer", from_peer },
+    { "copy of 1 MiB from a peer", from_peer_large },
     { "new stream", add_stream }, { "first copy on it", first_on_stream }, { "end of the stream", drop_stream },
     { "host_register of 1 MiB", register_host }, { "host_unregister", unregister_host },
     { "pinned_alloc", add_pinned }, { "alloc", add_memory }, { "ipc_export", export },
     { "ipc_open", import }, { "ipc_close", unimport },
     { "first launch of the pull kernel", launch }, { "ipc_open behind a launch", import },
     { "ipc_open in a thread, and a copy beside it", copy_beside_import }, { "fill of 1 KiB", fill },
+    { "ipc_close in a thread, and a copy and a launch beside it", work_beside_unimport },
 };
 
 static void share_handles(struct pair *pair, struct first *f)
@@ -160,10 +185,47 @@ static void prepare(struct pair *pair, struct first *f)
     pair_need(pair, gf_device_ipc_open(f->device, &f->handles[f->opened++], (void **)&f->imported, &why), "a mapping", &why);
 }
 
+/* The sender frees a buffer that is mapped, and makes another one, usually at the same address: can that be mapped beside? */
+static void try_stale(struct pair *pair)
+{
+    struct gf_ipc_handle *handle = (struct gf_ipc_handle *)(void *)pair->shared->names;
+    char *memory = NULL, *before = NULL;
+    void *mapped[2] = { NULL };
+    struct gf_reason why = { "" };
+
+    for (int i = 0; i < 2; i++) {
+        if (pair->sends) {
+            memory = gftest_alloc(&pair->m, GF_MEMORY_DEVICE, 4 * BYTES);
+            gftest_write(&pair->m, memory, BYTES, (uint64_t)(500 + i));
+            pair_need(pair, gf_device_ipc_export(pair->m.device, memory, handle, &why), "an export", &why);
+            printf(i ? "  a later buffer is at %s address\n" : "", memory == before ? "the same" : "another");
+            before = memory;
+        }
+        pair_meet(pair);
+        if (!pair->sends) {
+            gf_status status = gf_device_ipc_open(pair->m.device, handle, &mapped[i], &why);
+
+            printf("  mapping %d: %s, %s\n", i, gf_status_string(status), status != GF_OK ? why.text :
+                   gftest_holds(&pair->m, mapped[i], BYTES, (uint64_t)(500 + i)) ? "right" : "WRONG");
+        }
+        pair_meet(pair);
+        if (pair->sends) {
+            gftest_free(&pair->m, GF_MEMORY_DEVICE, memory);
+        }
+        pair_meet(pair);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (mapped[i]) {
+            gf_device_ipc_close(pair->m.device, mapped[i]);
+        }
+    }
+}
+
 void pull_measure_first(struct pair *pair)
 {
     struct first f = { 0 };
 
+    try_stale(pair);
     share_handles(pair, &f);
     if (!pair->sends) {
         prepare(pair, &f);

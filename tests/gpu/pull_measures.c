@@ -48,8 +48,10 @@ static double measure(struct pair *pair, char *buffer, size_t bytes)
     int count = iterations_for(pair, bytes);
     struct gf_reason why = { "" };
     struct gf_offer_name name;
+    struct gf_pointer where;
     struct gf_pull pull;
 
+    gf_driver_pointer(pair->m.driver, buffer, &where);
     for (int i = -WARM_UP; i < count; i++) {
         uint64_t start;
 
@@ -62,7 +64,8 @@ static double measure(struct pair *pair, char *buffer, size_t bytes)
         } else {
             pair_await(pair);
             start = pair_now_ns();
-            pair_need(pair, gf_pull_start(pair->m.engine, &pair->shared->names[0], buffer, bytes, &pull, &why), "a pull", &why);
+            pair_need(pair, gf_pull_start(pair->m.engine, &pair->shared->names[0], buffer, &where, bytes, &pull, &why), "a pull",
+                      &why);
             gf_pull_engine_progress(pair->m.engine);
             wait_pull(pair, &pull);
         }
@@ -147,15 +150,56 @@ void pull_measure_sizes(struct pair *pair)
     gftest_free(&pair->m, GF_MEMORY_DEVICE, buffer);
 }
 
+/* Shapes for large messages: blocks, and what each takes at a time (0: all that it has). */
+void pull_measure_large(struct pair *pair)
+{
+    static const size_t sizes[] = { 16 << 20, 64 << 20, 256 << 20, 1024 << 20 };
+    static const struct { uint32_t blocks; size_t share; } shapes[] = { { 128, 0 }, { 132, 0 }, { 264, 0 }, { 132, 16 << 10 },
+        { 132, 64 << 10 }, { 132, 256 << 10 }, { 264, 16 << 10 }, { 264, 64 << 10 }, { 264, 128 << 10 } };
+    char *buffer = gftest_alloc(&pair->m, GF_MEMORY_DEVICE, sizes[3]);
+
+    for (size_t shape = 0; shape <= sizeof shapes / sizeof shapes[0]; shape++) {
+        bool engine = shape == sizeof shapes / sizeof shapes[0];
+
+        gf_pull_config_default(&pair->config);
+        pair->config.copy_engine_bytes = engine ? 0 : SIZE_MAX;
+        pair->config.start_us = 1000000;
+        if (!engine) {
+            pair->config.blocks = shapes[shape].blocks;
+            pair->config.share_bytes = shapes[shape].share;
+        }
+        pair_configure(pair);
+        if (!pair->sends) {
+            printf("  %3u blocks, %6zu bytes at a time:", pair->config.blocks, pair->config.share_bytes);
+        }
+        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+            double us = measure(pair, buffer, sizes[s]);
+
+            if (!pair->sends) {
+                printf(" %s %.2f us", size_text(sizes[s]), us);
+            }
+        }
+        if (!pair->sends) {
+            printf("%s\n", engine ? " (copy engine)" : "");
+            fflush(stdout);
+        }
+    }
+    gf_pull_config_default(&pair->config);
+    pair_configure(pair);
+    gftest_free(&pair->m, GF_MEMORY_DEVICE, buffer);
+}
+
 /* A window of messages that lie ready; launched together, or each at once. Returns microseconds. */
 static double window(struct pair *pair, char *buffer, size_t bytes, int count, bool together)
 {
     static double times[MOST_ITERATIONS];
     static struct gf_pull pulls[PAIR_MESSAGES];
     struct gf_offer_name names[PAIR_MESSAGES];
+    struct gf_pointer where;
     struct gf_reason why = { "" };
     int rounds = strcmp(pair->driver, "emulated") == 0 ? 3 : 60;
 
+    gf_driver_pointer(pair->m.driver, buffer, &where);
     for (int r = -3; r < rounds; r++) {
         uint64_t start = 0;
 
@@ -169,8 +213,8 @@ static double window(struct pair *pair, char *buffer, size_t bytes, int count, b
             start = pair_now_ns();
         }
         for (int i = 0; i < count && !pair->sends; i++) {
-            pair_need(pair, gf_pull_start(pair->m.engine, &pair->shared->names[i], buffer + (size_t)i * bytes, bytes, &pulls[i],
-                                          &why), "a pull", &why);
+            pair_need(pair, gf_pull_start(pair->m.engine, &pair->shared->names[i], buffer + (size_t)i * bytes, &where, bytes,
+                                          &pulls[i], &why), "a pull", &why);
             if (!together) {
                 gf_pull_engine_progress(pair->m.engine);
             }
@@ -226,8 +270,10 @@ void pull_measure_moves(struct pair *pair)
     char *buffer = gftest_alloc(&pair->m, GF_MEMORY_DEVICE, 8192);
     struct gf_reason why = { "" };
     struct gf_offer_name name;
+    struct gf_pointer where;
     struct gf_pull pull;
 
+    gf_driver_pointer(pair->m.driver, buffer, &where);
     for (size_t bytes = 8; bytes <= 8192; bytes *= 32) {
         for (int i = 0; i < COUNT; i++) {
             uint64_t start = pair_now_ns();
@@ -242,8 +288,8 @@ void pull_measure_moves(struct pair *pair)
             } else {
                 pair_await(pair);
                 start = pair_now_ns();
-                pair_need(pair, gf_pull_start(pair->m.engine, &pair->shared->names[0], buffer, bytes, &pull, &why), "a pull",
-                          &why);
+                pair_need(pair, gf_pull_start(pair->m.engine, &pair->shared->names[0], buffer, &where, bytes, &pull, &why),
+                          "a pull", &why);
                 gf_pull_engine_progress(pair->m.engine);
                 wait_pull(pair, &pull);
                 times[i] = (double)(pair_now_ns() - start) / 1e3;
@@ -273,8 +319,10 @@ void pull_measure_host(struct pair *pair)
     char *buffer = gftest_alloc(&pair->m, GF_MEMORY_DEVICE, 8192);
     struct gf_reason why = { "" };
     struct gf_offer_name name;
+    struct gf_pointer where;
     struct gf_pull pull;
 
+    gf_driver_pointer(pair->m.driver, buffer, &where);
     for (int i = 0; i < COUNT; i++) {
         uint64_t a = pair_now_ns();
 
@@ -286,7 +334,8 @@ void pull_measure_host(struct pair *pair)
         } else {
             pair_await(pair);
             a = pair_now_ns();
-            pair_need(pair, gf_pull_start(pair->m.engine, &pair->shared->names[0], buffer, 8, &pull, &why), "a pull", &why);
+            pair_need(pair, gf_pull_start(pair->m.engine, &pair->shared->names[0], buffer, &where, 8, &pull, &why), "a pull",
+                      &why);
             uint64_t b = pair_now_ns();
 
             gf_pull_engine_progress(pair->m.engine);

@@ -14,6 +14,7 @@ void pull_check_races(struct pair *pair);
 
 /* Times, on standard output. */
 void pull_measure_sizes(struct pair *pair);
+void pull_measure_large(struct pair *pair);
 void pull_measure_windows(struct pair *pair);
 void pull_measure_moves(struct pair *pair);
 void pull_measure_host(struct pair *pair);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Spin model of the gate before launches of pulls (kernels/pull.h, core/pull_rescue.c): three launches, one after the other on
- * one stream, each of one message whose parts BLOCKS blocks move. The host may close the second at any moment, also before its
- * blocks, or those of the first, have come or gone; it then has the copy engine do what the kernel has not finished.
+ * one stream, each of one message whose parts BLOCKS blocks move. The host may close the second and the third at any moment, also
+ * before its blocks, or those of the one before, have come or gone; it then has the copy engine do what the kernel has not
+ * finished, and cleans the gate in the order of the stream.
  *
- * Checked: each message ends exactly once; nobody stores into its destination after its end; the third launch, which finds the
- * gate as the others left it, works.
+ * Checked: each message ends exactly once; nobody stores into its destination after its end; nobody waits for ever.
  *
  * Mutants, each of which must fail:
  *   -DLATE_COUNT   a block looks whether the launch is closed before it counts itself
@@ -14,6 +14,7 @@
  *   -DNO_WAIT      the host does not wait for blocks that are inside
  *   -DNO_JUDGE     the host gives all to the copy engine, also what the kernel has finished
  *   -DNO_FILL      the host does not clean the gate after a launch that it closed
+ *   -DFILL_CLOSED  cleaning the gate opens it, when the next launch may be closed already
  */
 #ifndef BLOCKS
 #define BLOCKS 2
@@ -24,6 +25,7 @@ byte entered, closed, left;     /* entered and closed are one word: a block sees
 byte done, finished;
 byte queued;                    /* launches that the host has queued */
 byte gone[LAUNCHES + 1];        /* blocks of the launch that have ended */
+bool fill[LAUNCHES + 1];        /* in the stream behind the launch */
 byte ends[LAUNCHES + 1];        /* how often the message was said to have ended */
 
 inline end_message(l)
@@ -39,7 +41,7 @@ proctype block(byte l)
     byte last;
     bool open;
 
-    (queued >= l && gone[l - 1] == BLOCKS);
+    (queued >= l && gone[l - 1] == BLOCKS && !fill[l - 1]);
 #ifdef LATE_COUNT
     open = closed != l;
     entered++;
@@ -73,48 +75,68 @@ proctype block(byte l)
     gone[l]++
 }
 
-proctype host()
+/* The fill behind a launch that was closed. */
+active proctype stream()
 {
-    byte l, e;
+    byte l;
+end:
+    do
+    :: atomic {
+        (fill[1] || fill[2]) ->
+        l = (fill[1] -> 1 : 2);
+        done = 0;
+#ifdef FILL_CLOSED
+        closed = 0;
+#endif
+        fill[l] = false }
+    od
+}
 
-    queued = 1;
-    (ends[1] == 1);
-    queued = 2;
-    if
-    :: (ends[2] == 1)           /* it ended soon enough */
+inline close_launch(n)
+{
+    closed = n;
+    do
     :: true ->
-        closed = 2;
-        do
-        :: true ->
 #ifdef LEFT_LAST
-            e = entered;
-            l = left;
+        e = entered;
+        l = left;
 #else
-            l = left;
-            e = entered;
+        l = left;
+        e = entered;
 #endif
 #ifdef NO_WAIT
-            break
+        break
 #else
-            if
-            :: l == e -> break
-            :: else
-            fi
-#endif
-        od;
         if
+        :: l == e -> break
+        :: else
+        fi
+#endif
+    od;
+    if
 #ifndef NO_JUDGE
-        :: finished == 2
+    :: finished == n
 #endif
-        :: else -> end_message(2)
-        fi;
-        (gone[2] == BLOCKS);    /* the stream is empty */
-#ifndef NO_FILL
-        d_step { entered = 0; left = 0; done = 0 }
-#endif
+    :: else -> end_message(n)
     fi;
-    queued = 3;
-    (ends[1] == 1 && ends[2] == 1 && ends[3] == 1)
+    (gone[n] == BLOCKS);        /* the stream is empty */
+#ifndef NO_FILL
+    fill[n] = true
+#endif
+}
+
+active proctype host()
+{
+    byte n, l, e;
+
+    for (n : 1 .. LAUNCHES) {
+        queued = n;
+        if
+        :: (ends[n] == 1)       /* it ended soon enough */
+        :: n > 1 -> close_launch(n)
+        fi;
+        (ends[n] == 1)
+    }
 }
 
 init {
@@ -125,6 +147,5 @@ init {
         for (l : 1 .. LAUNCHES) {
             for (b : 1 .. BLOCKS) { run block(l) }
         }
-        run host()
     }
 }

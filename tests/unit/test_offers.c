@@ -49,7 +49,7 @@ static gf_status open_end(struct gftest_rank *rank, const struct gf_pull_config 
 static gf_status fetch(struct gftest_messages *m, const struct gf_offer_name *name, void *to, size_t bytes, struct gf_reason *why)
 {
     struct gf_pull pull;
-    gf_status status = gf_pull_start(m->engine, name, to, bytes, &pull, why);
+    gf_status status = gf_pull_start(m->engine, name, to, NULL, bytes, &pull, why);
 
     return status == GF_OK ? gftest_wait_pull(m, &pull, why) : status;
 }
@@ -213,7 +213,7 @@ static int stale_body(struct gftest_rank *rank)
         } else {
             struct gf_pull pull;
 
-            GFTEST_CHECK(rank, gf_pull_start(m.engine, &name, to, BYTES, &pull, &why) == GF_OK, "%s", why.text);
+            GFTEST_CHECK(rank, gf_pull_start(m.engine, &name, to, NULL, BYTES, &pull, &why) == GF_OK, "%s", why.text);
             GFTEST_CHECK(rank, pull.import->buffer_id == pull.offer->buffer_id, "the mapping of another buffer");
             GFTEST_CHECK(rank, gftest_wait_pull(&m, &pull, &why) == GF_OK, "%s", why.text);
             GFTEST_CHECK(rank, gftest_holds(&m, to, BYTES, i), "message %llu", (unsigned long long)i);
@@ -329,7 +329,7 @@ static int again_body(struct gftest_rank *rank)
         } else {
             struct gf_pull pull;
 
-            GFTEST_CHECK(rank, gf_pull_start(m.engine, &name, buffer, bytes, &pull, &why) == GF_OK, "%s", why.text);
+            GFTEST_CHECK(rank, gf_pull_start(m.engine, &name, buffer, NULL, bytes, &pull, &why) == GF_OK, "%s", why.text);
             for (uint64_t turn = gftest_random(&state, 100); turn > 0; turn--) {
                 gftest_turn(&m);
             }
@@ -393,7 +393,7 @@ static int dead_receiver_body(struct gftest_rank *rank)
     }
     gftest_tell(&m, SENDER, &name, sizeof name);
     if (rank->rank == RECEIVER) {
-        GFTEST_CHECK(rank, gf_pull_start(m.engine, &name, buffer, BYTES, &pull, &why) == GF_OK, "%s", why.text);
+        GFTEST_CHECK(rank, gf_pull_start(m.engine, &name, buffer, NULL, BYTES, &pull, &why) == GF_OK, "%s", why.text);
         gftest_die();
     }
     gf_status status = gftest_wait_offer(&m, name.index, &why);
@@ -430,16 +430,16 @@ static int errors_body(struct gftest_rank *rank)
     GFTEST_CHECK(rank, gftest_offer(&m, from, BYTES, false, &name, &why) == GF_OK, "%s", why.text);
     other = name;
     other.generation++;
-    GFTEST_CHECK(rank, gf_pull_start(m.engine, &other, to, BYTES, &pull, &why) == GF_ERR_PEER);
+    GFTEST_CHECK(rank, gf_pull_start(m.engine, &other, to, NULL, BYTES, &pull, &why) == GF_ERR_PEER);
     other = name;
     other.index = GF_OFFERS;
-    GFTEST_CHECK(rank, gf_pull_start(m.engine, &other, to, BYTES, &pull, &why) == GF_ERR_PEER);
+    GFTEST_CHECK(rank, gf_pull_start(m.engine, &other, to, NULL, BYTES, &pull, &why) == GF_ERR_PEER);
     GFTEST_CHECK(rank, gf_offer_withdraw(m.board, name.index) == GF_OK);
-    GFTEST_CHECK(rank, gf_pull_start(m.engine, &name, to, BYTES, &pull, &why) == GF_ERR_PEER);
+    GFTEST_CHECK(rank, gf_pull_start(m.engine, &name, to, NULL, BYTES, &pull, &why) == GF_ERR_PEER);
     GFTEST_CHECK(rank, strstr(why.text, "any more"), "%s", why.text);
 
     GFTEST_CHECK(rank, gftest_offer(&m, from, BYTES, false, &name, &why) == GF_OK, "%s", why.text);
-    GFTEST_CHECK(rank, gf_pull_start(m.engine, &name, to, BYTES + 1, &pull, &why) == GF_ERR_INVALID);
+    GFTEST_CHECK(rank, gf_pull_start(m.engine, &name, to, NULL, BYTES + 1, &pull, &why) == GF_ERR_INVALID);
     GFTEST_CHECK(rank, gf_offer_poll(m.board, name.index, &why) == GF_ERR_INVALID, "%s", why.text);
 
     GFTEST_CHECK(rank, gftest_offer(&m, from, BYTES, false, &name, &why) == GF_OK, "%s", why.text);
@@ -448,7 +448,7 @@ static int errors_body(struct gftest_rank *rank)
 
     gftest_write(&m, from, BYTES, 8);
     GFTEST_CHECK(rank, gftest_offer(&m, from + 1, BYTES - 1, false, &name, &why) == GF_OK, "%s", why.text);
-    GFTEST_CHECK(rank, gf_pull_start(m.engine, &name, to + 1, BYTES - 1, &pull, &why) == GF_OK, "%s", why.text);
+    GFTEST_CHECK(rank, gf_pull_start(m.engine, &name, to + 1, NULL, BYTES - 1, &pull, &why) == GF_OK, "%s", why.text);
     GFTEST_CHECK(rank, gf_offer_withdraw(m.board, name.index) == GF_IN_PROGRESS);
     GFTEST_CHECK(rank, gftest_wait_pull(&m, &pull, &why) == GF_OK, "%s", why.text);
     GFTEST_CHECK(rank, gftest_wait_offer(&m, name.index, &why) == GF_OK, "%s", why.text);
@@ -457,7 +457,7 @@ static int errors_body(struct gftest_rank *rank)
 
     gftest_free(&m, GF_MEMORY_DEVICE, to);
     GFTEST_CHECK(rank, gftest_offer(&m, from, BYTES, false, &name, &why) == GF_OK, "%s", why.text);
-    GFTEST_CHECK(rank, gf_pull_start(m.engine, &name, to, BYTES, &pull, &why) == GF_ERR_INVALID);
+    GFTEST_CHECK(rank, gf_pull_start(m.engine, &name, to, NULL, BYTES, &pull, &why) == GF_ERR_INVALID);
     GFTEST_CHECK(rank, strstr(why.text, "freed"), "%s", why.text);
     GFTEST_CHECK(rank, gf_offer_poll(m.board, name.index, &why) == GF_ERR_INVALID);
     GFTEST_CHECK(rank, !gf_offer_board_busy(m.board));

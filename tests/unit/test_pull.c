@@ -113,7 +113,8 @@ static int receive_round(struct gftest_messages *m, const struct message *messag
         gftest_tell(m, 0, &names[i], sizeof names[i]);
     }
     for (size_t i = 0; i < count; i++) {
-        gf_status status = gf_pull_start(m->engine, &names[i], buffers[i] + messages[i].to, messages[i].fetched, &pulls[i], &why);
+        gf_status status = gf_pull_start(m->engine, &names[i], buffers[i] + messages[i].to, NULL, messages[i].fetched,
+                                         &pulls[i], &why);
 
         GFTEST_CHECK(m->rank, status == GF_OK, "%s", why.text);
         if (gftest_random(state, 8) == 0) {
