@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Point-to-point with device buffers, over the PMLs ob1 and ucx. Not over cm: in Open MPI 4.1 the one that runs without a fabric,
-# over ofi, stalls on truncation, matched probes and long messages without a receive, in host memory and without gpufifo too.
+# Point-to-point with device buffers, over the PMLs ob1, ucx and cm. Over cm only what it can: in Open MPI 4.1 the one that runs
+# without a fabric, over ofi, stalls on truncation, matched probes and long messages without a receive, in host memory and without
+# gpufifo too.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 traffic() {
@@ -31,5 +32,14 @@ if "$(dirname "$MPIRUN")/ompi_info" --parsable | grep -q "^mca:pml:ucx:"; then
     traffic 2
 else
     echo "this Open MPI has no pml ucx"
+fi
+
+MPIRUN_OPTIONS="--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include sockets"
+# shellcheck disable=SC2086
+if "$runs_folder/run_mpi.sh" 2 $MPIRUN_OPTIONS "$GF_BUILDDIR/tests/mpi/case_13_before_init" > "$output" 2>&1; then
+    run 2 tests/mpi/test_pt2pt_pull device
+    run 3 tests/mpi/test_pt2pt_pull device threads
+else
+    skip 2 "pml cm does not run here"
 fi
 finish
