@@ -17,6 +17,15 @@ void gf_pipe_config_default(struct gf_pipe_config *config)
     };
 }
 
+/* At least four chunks of a message, if they are not too small to be worth a copy each. */
+size_t gf_pipe_chunk_choose(const struct gf_pipe_config *config, size_t bytes)
+{
+    size_t chunk = (bytes / 4 + GF_PIPE_CHUNK_UNIT - 1) / GF_PIPE_CHUNK_UNIT * GF_PIPE_CHUNK_UNIT;
+
+    chunk = chunk < GF_PIPE_CHUNK_UNIT ? GF_PIPE_CHUNK_UNIT : chunk;
+    return chunk < config->chunk_bytes ? chunk : config->chunk_bytes;
+}
+
 gf_status gf_pipe_config_check(const struct gf_pipe_config *config, struct gf_reason *why)
 {
     if (config->chunk_bytes == 0 || config->chunk_bytes % GF_PIPE_CHUNK_UNIT != 0 || config->slots == 0 ||

@@ -44,6 +44,9 @@ enum { GF_PIPE_CHUNK_UNIT = 65536 };   /* chunks of short messages are smaller, 
 
 void gf_pipe_config_default(struct gf_pipe_config *config);
 
+/* The chunks of a message of so many bytes. */
+size_t gf_pipe_chunk_choose(const struct gf_pipe_config *config, size_t bytes);
+
 /* GF_ERR_INVALID with a sentence if they cannot be. */
 gf_status gf_pipe_config_check(const struct gf_pipe_config *config, struct gf_reason *why);
 

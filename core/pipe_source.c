@@ -128,23 +128,16 @@ void gf_pipe_source_destroy(gf_pipe_source *source)
     free(source);
 }
 
-/* At least four chunks of a message, if they are not too small to be worth a copy each. */
-static size_t choose_chunk(const gf_pipe_source *source, size_t bytes)
-{
-    size_t chunk = (bytes / 4 + GF_PIPE_CHUNK_UNIT - 1) / GF_PIPE_CHUNK_UNIT * GF_PIPE_CHUNK_UNIT;
-
-    chunk = chunk < GF_PIPE_CHUNK_UNIT ? GF_PIPE_CHUNK_UNIT : chunk;
-    return chunk < source->config.chunk_bytes ? chunk : source->config.chunk_bytes;
-}
-
 static void make_offer(gf_pipe_source *source, int index, const void *address, size_t bytes)
 {
     struct outgoing *offer = &source->offers[index];
     struct gf_pipe_entry *entry = shared(source, index);
     uint32_t generation = offer->generation + 1;
 
-    *offer = (struct outgoing){ .generation = generation, .held = true, .address = address, .chunk_bytes = choose_chunk(source,
-              bytes) };
+    *offer = (struct outgoing){
+        .generation = generation, .held = true, .address = address,
+        .chunk_bytes = gf_pipe_chunk_choose(&source->config, bytes),
+    };
     entry->bytes = bytes;
     entry->chunk_bytes = offer->chunk_bytes;
     entry->failure = GF_OK;

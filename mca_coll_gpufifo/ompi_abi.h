@@ -131,7 +131,7 @@ static inline bool gf_mpi_rank_is_near(ompi_communicator_t *comm, int rank)
 #define GF_MPI_REQUEST_TYPE OMPI_REQUEST_COLL
 #endif
 
-/* Bytes for the other processes of this job on this node; before MPI_Init exchanges addresses. False: it cannot be. */
+/* Bytes for the other processes of this job; before MPI_Init exchanges addresses. False: it cannot be. */
 static inline bool gf_mpi_publish(const mca_base_component_t *component, const void *data, size_t bytes)
 {
     int result;
@@ -139,9 +139,9 @@ static inline bool gf_mpi_publish(const mca_base_component_t *component, const v
     if (!opal_pmix.put) {
         return false;
     }
-    OPAL_MODEX_SEND(result, OPAL_PMIX_LOCAL, component, data, bytes);
+    OPAL_MODEX_SEND(result, OPAL_PMIX_GLOBAL, component, data, bytes);
 #else
-    OPAL_MODEX_SEND(result, PMIX_LOCAL, component, data, bytes);
+    OPAL_MODEX_SEND(result, PMIX_GLOBAL, component, data, bytes);
 #endif
     return result == OPAL_SUCCESS;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Cards: what each process of a job tells the others of its node in MPI_Init's exchange of addresses, namely that its messages pass this
+ * Cards: what each process of a job tells the others in MPI_Init's exchange of addresses, namely that its messages pass this
  * component, and a random cookie. A card is looked up when the first message needs it. Who has published none (it runs without
- * the component or without a device, on another node, or in another job) is never sent an RTS, and what it sends is none.
+ * the component or without a device, or in another job) is never sent an RTS, and what it sends is none.
  */
 #ifndef GF_MCA_PT2PT_CARD_H
 #define GF_MCA_PT2PT_CARD_H

@@ -7,15 +7,29 @@
 gf_status gf_fetch_open(struct gf_fetch *fetch, struct gf_rendezvous *rendezvous, const struct gf_rts *rts, int ordinal,
                         struct gf_reason *why)
 {
-    *fetch = (struct gf_fetch){.kind = (enum gf_rts_kind)rts->kind};
+    *fetch = (struct gf_fetch){.kind = (enum gf_rts_kind)rts->kind, .ordinal = ordinal};
     switch (fetch->kind) {
     case GF_RTS_OFFER:
         return gf_rendezvous_engine(rendezvous, ordinal, &fetch->engine, why);
     case GF_RTS_PIPE:
         return gf_rendezvous_sink(rendezvous, ordinal, &fetch->sink, why);
+    case GF_RTS_CHUNKS:
+        fetch->chunks = gf_rendezvous_chunks(rendezvous);
+        return GF_OK;
     }
     gf_reason_set(why, "the sender offers a message in an unknown way: use one version of gpufifo in all ranks");
     return GF_ERR_PEER;
+}
+
+static gf_status start_chunks(struct gf_fetch *fetch, const struct gf_rts *rts, void *to, size_t bytes, struct gf_reason *why)
+{
+    struct gf_chunks_name name = rts->chunks;
+    gf_status status = gf_chunks_take(fetch->chunks, &name, fetch->ordinal, to, bytes, &fetch->message, why);
+
+    if (status != GF_OK) {
+        gf_chunks_refuse(fetch->chunks, &name);
+    }
+    return status;
 }
 
 gf_status gf_fetch_start(struct gf_fetch *fetch, const struct gf_rts *rts, void *to, const struct gf_pointer *where, size_t bytes,
@@ -24,24 +38,32 @@ gf_status gf_fetch_start(struct gf_fetch *fetch, const struct gf_rts *rts, void 
     struct gf_offer_name name = rts->offer;
 
     fetch->to = to;
-    return fetch->kind == GF_RTS_OFFER ? gf_pull_start(fetch->engine, &name, to, where, bytes, &fetch->pull, why)
-                                     : gf_pipe_take_start(fetch->sink, &name, to, bytes, &fetch->take, why);
+    if (fetch->chunks) {
+        return start_chunks(fetch, rts, to, bytes, why);
+    }
+    return fetch->engine ? gf_pull_start(fetch->engine, &name, to, where, bytes, &fetch->pull, why)
+                         : gf_pipe_take_start(fetch->sink, &name, to, bytes, &fetch->take, why);
 }
 
 void gf_fetch_refuse(struct gf_fetch *fetch, const struct gf_rts *rts)
 {
     struct gf_offer_name name = rts->offer;
+    struct gf_chunks_name chunks = rts->chunks;
     struct gf_reason ignored;
 
     if (fetch->engine) {
         gf_pull_refuse(fetch->engine, &name, &ignored);
     } else if (fetch->sink) {
         gf_pipe_refuse(fetch->sink, &name, &ignored);
+    } else if (fetch->chunks) {
+        gf_chunks_refuse(fetch->chunks, &chunks);
     }
 }
 
 gf_status gf_fetch_poll(struct gf_fetch *fetch, struct gf_reason *why)
 {
-    return fetch->kind == GF_RTS_OFFER ? gf_pull_poll(fetch->engine, &fetch->pull, why)
-                                     : gf_pipe_take_poll(fetch->sink, &fetch->take, why);
+    if (fetch->chunks) {
+        return gf_chunks_take_poll(fetch->chunks, &fetch->message, why);
+    }
+    return fetch->engine ? gf_pull_poll(fetch->engine, &fetch->pull, why) : gf_pipe_take_poll(fetch->sink, &fetch->take, why);
 }

@@ -16,9 +16,12 @@ struct gf_fetch {
     void *to;                          /* where the data go */
     gf_pull_engine *engine;            /* GF_RTS_OFFER */
     gf_pipe_sink *sink;                /* GF_RTS_PIPE */
+    struct gf_chunks *chunks;          /* GF_RTS_CHUNKS */
+    int ordinal;                       /* of the device that stores them */
     union {
         struct gf_pull pull;
         struct gf_pipe_take take;
+        struct gf_chunks_in message;
     };
 };
 

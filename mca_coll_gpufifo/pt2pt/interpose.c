@@ -86,7 +86,7 @@ void gf_pt2pt_open(void)
         return;
     }
     pt2pt->saved = mca_pml;
-    pt2pt->near = pt2pt->cards && ompi_process_info.num_local_peers > 0;
+    pt2pt->near = pt2pt->cards && ompi_process_info.num_procs > 1;
     gf_stash_open(pt2pt->stash, pt2pt->near);
     install();
     pt2pt->installed = true;

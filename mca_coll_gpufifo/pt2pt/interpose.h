@@ -24,7 +24,7 @@ struct gf_stash;                       /* stash.h */
 struct gf_pt2pt {
     bool installed;
     _Atomic unsigned told;             /* which paths the log has told of (offer.c) */
-    bool near;                         /* a process of this node may send us an RTS: every receive looks */
+    bool near;                         /* another process may send us an RTS: every receive looks */
     mca_pml_base_module_t saved;       /* the table as it was; valid once installed, close included: a late call still passes */
     struct gf_cards *cards;            /* null: no peer sends RTSs to us, and we send none */
     struct gf_landings *landings;      /* landing.h; as queue */

@@ -17,7 +17,7 @@ static bool may_be_fetched(gf_pt2pt_request_t *request, struct gf_reason *why)
     } else if (!gf_pt2pt_bounce_run(&request->bounce)) {
         gf_reason_set(why, "its datatype has gaps");
     } else if (!pt2pt->near || !gf_card_of(pt2pt->cards, request->super.req_comm, request->super.req_peer)) {
-        gf_reason_set(why, "rank %d does not fetch messages from here: another node or job, or no device or no gpufifo there",
+        gf_reason_set(why, "rank %d does not fetch messages from here: another job, or no device or no gpufifo there",
                       request->super.req_peer);
     } else {
         return true;
@@ -25,28 +25,50 @@ static bool may_be_fetched(gf_pt2pt_request_t *request, struct gf_reason *why)
     return false;
 }
 
-/* The ways, best first. With the queue's lock held. */
-static gf_status choose(gf_pt2pt_request_t *request, struct gf_offer_name *name, enum gf_rts_kind *kind, struct gf_reason *why)
+/* The ways to a process with which we share memory. With the queue's lock held. */
+static gf_status choose_near(gf_pt2pt_request_t *request, struct gf_rts *rts, struct gf_reason *why)
 {
     struct gf_rendezvous *rendezvous = gf_pt2pt_queue_get()->rendezvous;
     const struct gf_pt2pt_bounce *bounce = &request->bounce;
     const char *run = gf_pt2pt_bounce_run(bounce);
+    struct gf_offer_name name = {.index = 0};
     gf_status status = gf_rendezvous_offer(rendezvous, &bounce->where, run, bounce->bytes,
-                                           request->mode != MCA_PML_BASE_SEND_SYNCHRONOUS, &request->offering, name, why);
+                                           request->mode != MCA_PML_BASE_SEND_SYNCHRONOUS, &request->offering, &name, why);
 
-    *kind = GF_RTS_OFFER;
-    if (status != GF_ERR_UNSUPPORTED) {
-        return status;
+    rts->kind = GF_RTS_OFFER;
+    if (status == GF_ERR_UNSUPPORTED) {
+        status = gf_rendezvous_offer_piped(rendezvous, &bounce->where, run, bounce->bytes, &request->offering, &name, why);
+        rts->kind = GF_RTS_PIPE;
     }
-    *kind = GF_RTS_PIPE;
-    return gf_rendezvous_offer_piped(rendezvous, &bounce->where, run, bounce->bytes, &request->offering, name, why);
+    rts->offer = name;
+    return status;
 }
 
-static gf_status make_offer(gf_pt2pt_request_t *request, enum gf_rts_kind *kind, struct gf_reason *why)
+/* All ways, best first. With the queue's lock held. */
+static gf_status choose(gf_pt2pt_request_t *request, struct gf_rts *rts, struct gf_reason *why)
+{
+    const ompi_proc_t *peer = ompi_comm_peer_lookup(request->super.req_comm, request->super.req_peer);
+    const struct gf_pt2pt_bounce *bounce = &request->bounce;
+    struct gf_chunks_name name = {.rank = 0};
+    gf_status status = GF_ERR_UNSUPPORTED;
+
+    if (gf_mpi_same_node(peer)) {
+        status = choose_near(request, rts, why);
+    }
+    if (status == GF_ERR_UNSUPPORTED) {
+        status = gf_rendezvous_offer_chunks(gf_pt2pt_queue_get()->rendezvous, &bounce->where, gf_pt2pt_bounce_run(bounce),
+                                            bounce->bytes, gf_mpi_world_rank(peer), &request->offering, &name, why);
+        rts->kind = GF_RTS_CHUNKS;
+        rts->chunks = name;
+    }
+    return status;
+}
+
+static gf_status make_offer(gf_pt2pt_request_t *request, struct gf_reason *why)
 {
     const struct gf_pt2pt_bounce *bounce = &request->bounce;
     struct gf_pt2pt_queue *queue = gf_pt2pt_queue_get();
-    struct gf_offer_name name;
+    struct gf_rts *rts = (struct gf_rts *)request->head;
     gf_status status;
 
     if (!may_be_fetched(request, why)) {
@@ -55,22 +77,29 @@ static gf_status make_offer(gf_pt2pt_request_t *request, enum gf_rts_kind *kind,
     if (!gf_memory_holds(&bounce->where, gf_pt2pt_bounce_run(bounce), bounce->bytes, why)) {
         return GF_ERR_INVALID;
     }
+    gf_rts_begin(rts, bounce->bytes);
     pthread_mutex_lock(&queue->lock);
-    status = choose(request, &name, kind, why);
+    status = choose(request, rts, why);
     pthread_mutex_unlock(&queue->lock);
     if (status == GF_NO_RESOURCE) {
         return GF_ERR_UNSUPPORTED;
     }
     if (status == GF_OK) {
-        gf_pvars_count(&mca_coll_gpufifo_component.pvars, gf_rts_path(*kind), bounce->bytes);
-        gf_rts_write((struct gf_rts *)request->head, bounce->bytes, *kind, &name);
+        gf_pvars_count(&mca_coll_gpufifo_component.pvars, gf_rts_path((enum gf_rts_kind)rts->kind), bounce->bytes);
     }
     return status;
 }
 
+static const char *const ways[] = {
+    [GF_RTS_OFFER] = "offered, the receiver fetches them from this buffer",
+    [GF_RTS_PIPE] = "offered, the receiver fetches them from shared host memory",
+    [GF_RTS_CHUNKS] = "sent in chunks, while they are copied",
+};
+
 /* The first message of each path is worth a line of its own. */
-static void tell(const gf_pt2pt_request_t *request, gf_status status, enum gf_rts_kind kind, const struct gf_reason *why)
+static void tell(const gf_pt2pt_request_t *request, gf_status status, const struct gf_reason *why)
 {
+    enum gf_rts_kind kind = (enum gf_rts_kind)((const struct gf_rts *)request->head)->kind;
     const struct gf_log *log = &mca_coll_gpufifo_component.log;
     const mca_pml_base_request_t *base = &request->super;
     unsigned bit = status == GF_OK ? 2u << kind : 1;
@@ -83,9 +112,8 @@ static void tell(const gf_pt2pt_request_t *request, gf_status status, enum gf_rt
         level = GF_LOG_PATH;
     }
     if (status == GF_OK) {
-        gf_log(log, level, "%s: %s, %zu bytes to rank %d: offered, the receiver fetches them from %s%s", base->req_comm->c_name,
-               request->function, request->bytes, base->req_peer, kind == GF_RTS_OFFER ? "this buffer" : "shared host memory: ",
-               why->text);
+        gf_log(log, level, "%s: %s, %zu bytes to rank %d: %s%s%s", base->req_comm->c_name, request->function, request->bytes,
+               base->req_peer, ways[kind], why->text[0] ? ": " : "", why->text);
     } else {
         gf_log(log, level, "%s: %s, %zu bytes to rank %d: staged through host memory: %s", base->req_comm->c_name,
                request->function, request->bytes, base->req_peer, why->text);
@@ -94,14 +122,13 @@ static void tell(const gf_pt2pt_request_t *request, gf_status status, enum gf_rt
 
 gf_status gf_pt2pt_offer(gf_pt2pt_request_t *request, struct gf_reason *why)
 {
-    enum gf_rts_kind kind = GF_RTS_OFFER;
     gf_status status = request->super.req_ompi.req_persistent ? gf_pt2pt_bounce_renew(&request->bounce, why) : GF_OK;
 
     if (status == GF_OK) {
-        status = make_offer(request, &kind, why);
+        status = make_offer(request, why);
     }
     if (status == GF_OK || status == GF_ERR_UNSUPPORTED) {
-        tell(request, status, kind, why);
+        tell(request, status, why);
     }
     return status;
 }

@@ -220,7 +220,13 @@ int gf_pt2pt_queue_progress(void)
     opal_list_t ended;
     int events = 0;
 
-    if (!queue || !gf_pt2pt_queue_busy(queue)) {
+    if (!queue) {
+        return 0;
+    }
+    if (queue->rendezvous) {
+        gf_chunks_exchange(gf_rendezvous_chunks(queue->rendezvous));
+    }
+    if (!gf_pt2pt_queue_busy(queue)) {
         return 0;
     }
     /* Busy: another thread is here, or this thread is, further up the stack. */

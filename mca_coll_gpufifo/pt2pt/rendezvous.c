@@ -16,6 +16,7 @@ struct gf_rendezvous {
     struct gf_reason refused[GF_MAX_DEVICES];      /* why there is no board; empty: not tried */
     int ordinals;                                  /* those in use are below */
     struct gf_pipes *pipes;
+    struct gf_chunks *chunks;
     bool failing;                                  /* the last progress of a board failed, which was said */
 };
 
@@ -27,8 +28,9 @@ struct gf_rendezvous *gf_rendezvous_create(void)
         return NULL;
     }
     rendezvous->pipes = gf_pipes_create();
-    if (!rendezvous->pipes) {
-        free(rendezvous);
+    rendezvous->chunks = gf_chunks_create();
+    if (!rendezvous->pipes || !rendezvous->chunks) {
+        gf_rendezvous_destroy(rendezvous);
         return NULL;
     }
     gf_pull_config_default(&rendezvous->config);
@@ -41,6 +43,7 @@ void gf_rendezvous_destroy(struct gf_rendezvous *rendezvous)
         return;
     }
     gf_pipes_destroy(rendezvous->pipes);
+    gf_chunks_destroy(rendezvous->chunks);
     for (int i = 0; i < rendezvous->ordinals; i++) {
         gf_pull_engine_destroy(rendezvous->engines[i]);
         gf_offer_board_destroy(rendezvous->boards[i]);
@@ -148,7 +151,7 @@ gf_status gf_rendezvous_offer(struct gf_rendezvous *rendezvous, const struct gf_
     if (stages(rendezvous, device, bytes, why)) {
         return GF_ERR_UNSUPPORTED;
     }
-    offering->source = NULL;
+    *offering = (struct gf_offering){0};
     status = board_of(rendezvous, where->ordinal, &offering->board, why);
     if (status == GF_OK) {
         status = gf_offer_make(offering->board, where, address, bytes, may_move, name, why);
@@ -158,13 +161,11 @@ gf_status gf_rendezvous_offer(struct gf_rendezvous *rendezvous, const struct gf_
 }
 
 /* What the user decides. */
-static bool may_be_piped(size_t bytes, struct gf_reason *why)
+static bool may_be_cut(size_t bytes, struct gf_reason *why)
 {
     const mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
 
-    if (component->config.transport == GF_TRANSPORT_P2P) {
-        gf_reason_set(why, "coll_gpufifo_transport is p2p");
-    } else if (component->config.strict && component->config.transport != GF_TRANSPORT_SHM) {
+    if (component->config.strict && component->config.transport != GF_TRANSPORT_SHM) {
         gf_reason_set(why, "coll_gpufifo_strict allows no slower path");
     } else if (bytes < component->pipe.least_bytes) {
         gf_reason_set(why, "less than coll_gpufifo_pipe_bytes (%zu) bytes", component->pipe.least_bytes);
@@ -174,13 +175,22 @@ static bool may_be_piped(size_t bytes, struct gf_reason *why)
     return false;
 }
 
+static bool may_be_piped(size_t bytes, struct gf_reason *why)
+{
+    if (mca_coll_gpufifo_component.config.transport == GF_TRANSPORT_P2P) {
+        gf_reason_set(why, "coll_gpufifo_transport is p2p");
+        return false;
+    }
+    return may_be_cut(bytes, why);
+}
+
 gf_status gf_rendezvous_offer_piped(struct gf_rendezvous *rendezvous, const struct gf_pointer *where, const void *address,
                                     size_t bytes, struct gf_offering *offering, struct gf_offer_name *name, struct gf_reason *why)
 {
     struct gf_reason first = *why, second = {""};
     gf_status status = GF_ERR_UNSUPPORTED;
 
-    offering->board = NULL;
+    *offering = (struct gf_offering){0};
     if (may_be_piped(bytes, &second)) {
         status = gf_pipes_offer(rendezvous->pipes, where->ordinal, address, bytes, &offering->source, name, &second);
     }
@@ -192,14 +202,43 @@ gf_status gf_rendezvous_offer_piped(struct gf_rendezvous *rendezvous, const stru
     return status;
 }
 
+gf_status gf_rendezvous_offer_chunks(struct gf_rendezvous *rendezvous, const struct gf_pointer *where, const void *address,
+                                     size_t bytes, int peer, struct gf_offering *offering, struct gf_chunks_name *name,
+                                     struct gf_reason *why)
+{
+    struct gf_reason second = {""};
+    gf_status status = GF_ERR_UNSUPPORTED;
+
+    *offering = (struct gf_offering){.chunks = rendezvous->chunks};
+    if (may_be_cut(bytes, &second)) {
+        status = gf_chunks_offer(rendezvous->chunks, where->ordinal, address, bytes, peer, &offering->message, name, &second);
+    }
+    if (status != GF_OK && !why->text[0]) {
+        *why = second;
+    }
+    return status;
+}
+
+struct gf_chunks *gf_rendezvous_chunks(struct gf_rendezvous *rendezvous)
+{
+    return rendezvous->chunks;
+}
+
 gf_status gf_offering_poll(const struct gf_offering *offering, struct gf_reason *why)
 {
+    if (offering->chunks) {
+        return gf_chunks_offer_poll(offering->chunks, offering->message, why);
+    }
     return offering->source ? gf_pipe_offer_poll(offering->source, offering->index, why)
                             : gf_offer_poll(offering->board, offering->index, why);
 }
 
 gf_status gf_offering_withdraw(const struct gf_offering *offering)
 {
+    if (offering->chunks) {
+        gf_chunks_offer_withdraw(offering->chunks, offering->message);
+        return GF_OK;
+    }
     return offering->source ? gf_pipe_offer_withdraw(offering->source, offering->index)
                             : gf_offer_withdraw(offering->board, offering->index);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What this process needs to offer messages and to fetch offered ones: a board and an engine a device (core/offer_board.h,
- * core/pull.h), made on first use, and the pipes for what cannot be mapped (pipes.h).
+ * core/pull.h), made on first use, the pipes for what cannot be mapped (pipes.h), and chunks for
+ * peers with whom it shares no memory (chunks.h).
  *
  * Threads: one at a time; the requests' queue calls it under its lock.
  */
@@ -10,6 +11,7 @@
 
 #include "core/offer_board.h"
 #include "core/pull.h"
+#include "mca_coll_gpufifo/pt2pt/chunks.h"
 #include "mca_coll_gpufifo/pt2pt/pipes.h"
 
 struct gf_rendezvous;
@@ -27,9 +29,11 @@ void gf_rendezvous_progress(struct gf_rendezvous *rendezvous);
 
 /* One end of a message that the receiver fetches. Zeroed: none. */
 struct gf_offering {
-    gf_offer_board *board;             /* one of both */
+    gf_offer_board *board;             /* one of three */
     gf_pipe_source *source;
-    uint32_t index;
+    struct gf_chunks *chunks;
+    uint32_t index;                    /* on the board, or of the source */
+    struct gf_chunks_out *message;     /* of chunks */
 };
 
 /* As gf_offer_poll and gf_offer_withdraw. */
@@ -44,11 +48,19 @@ gf_status gf_rendezvous_offer(struct gf_rendezvous *rendezvous, const struct gf_
 gf_status gf_rendezvous_offer_piped(struct gf_rendezvous *rendezvous, const struct gf_pointer *where, const void *address,
                                     size_t bytes, struct gf_offering *offering, struct gf_offer_name *name, struct gf_reason *why);
 
+/* The same in chunks, where no way before is open, to a rank of MPI_COMM_WORLD. */
+gf_status gf_rendezvous_offer_chunks(struct gf_rendezvous *rendezvous, const struct gf_pointer *where, const void *address,
+                                     size_t bytes, int peer, struct gf_offering *offering, struct gf_chunks_name *name,
+                                     struct gf_reason *why);
+
 /* The engine of that device. */
 gf_status gf_rendezvous_engine(struct gf_rendezvous *rendezvous, int ordinal, gf_pull_engine **engine, struct gf_reason *why);
 
 /* The sink of that device, for a message to come. */
 gf_status gf_rendezvous_sink(struct gf_rendezvous *rendezvous, int ordinal, gf_pipe_sink **sink, struct gf_reason *why);
+
+/* Any thread, until destroy. */
+struct gf_chunks *gf_rendezvous_chunks(struct gf_rendezvous *rendezvous);
 
 /* A device that this process uses, for destinations in host memory. */
 int gf_rendezvous_any_device(void);

@@ -6,9 +6,9 @@
 
 #include "mca_coll_gpufifo/module.h"
 
-void gf_rts_write(struct gf_rts *rts, size_t bytes, enum gf_rts_kind kind, const struct gf_offer_name *offer)
+void gf_rts_begin(struct gf_rts *rts, size_t bytes)
 {
-    *rts = (struct gf_rts){.bytes = bytes, .offer = *offer, .kind = (unsigned char)kind};
+    *rts = (struct gf_rts){.bytes = bytes};
     memcpy(rts->cookie, gf_card_mine(mca_coll_gpufifo_component.pt2pt.cards)->cookie, sizeof rts->cookie);
 }
 

@@ -8,19 +8,24 @@
 
 #include "core/offer_board.h"
 #include "mca_coll_gpufifo/pt2pt/card.h"
+#include "mca_coll_gpufifo/pt2pt/chunks.h"
 #include "mca_coll_gpufifo/pvars.h"
 
 /* How the data reach the receiver. */
 enum gf_rts_kind {
     GF_RTS_OFFER,                            /* it fetches them from the sender's memory (core/pull.h) */
-    GF_RTS_PIPE                              /* it takes them out of slots of shared host memory (core/pipe.h) */
+    GF_RTS_PIPE,                             /* it takes them out of slots of shared host memory (core/pipe.h) */
+    GF_RTS_CHUNKS                            /* they come in messages of the PML (chunks.h) */
 };
 
 /* Plain bytes. The size is an odd one, that programs hardly ever send. */
 struct gf_rts {
     unsigned char cookie[GF_COOKIE_BYTES];   /* of the sender's card */
     uint64_t bytes;                          /* of the message */
-    struct gf_offer_name offer;
+    union {
+        struct gf_offer_name offer;          /* OFFER, PIPE */
+        struct gf_chunks_name chunks;        /* CHUNKS */
+    };
     unsigned char kind;                      /* enum gf_rts_kind */
     unsigned char odd[2];                    /* 0 */
 } __attribute__((packed));
@@ -28,8 +33,8 @@ struct gf_rts {
 enum { GF_RTS_BYTES = sizeof(struct gf_rts) };
 _Static_assert(GF_RTS_BYTES == 67, "an RTS has no padding");
 
-/* Of a message that this process offers. */
-void gf_rts_write(struct gf_rts *rts, size_t bytes, enum gf_rts_kind kind, const struct gf_offer_name *offer);
+/* Of a message of this process. What it is and its name are the caller's to write. */
+void gf_rts_begin(struct gf_rts *rts, size_t bytes);
 
 /* Are these `size` bytes, received on comm from that rank, an RTS? Then *rts is it; it need not be aligned. */
 bool gf_rts_read(const void *bytes, size_t size, ompi_communicator_t *comm, int source, struct gf_rts *rts);
