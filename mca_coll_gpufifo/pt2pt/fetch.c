@@ -12,13 +12,23 @@ gf_status gf_fetch_open(struct gf_fetch *fetch, struct gf_rendezvous *rendezvous
     case GF_RTS_OFFER:
         return gf_rendezvous_engine(rendezvous, ordinal, &fetch->engine, why);
     case GF_RTS_PIPE:
-        return gf_rendezvous_sink(rendezvous, ordinal, &fetch->sink, why);
+        fetch->pipes = gf_rendezvous_pipes(rendezvous);
+        return gf_pipes_sink(fetch->pipes, ordinal, &fetch->sink, why);
     case GF_RTS_CHUNKS:
         fetch->chunks = gf_rendezvous_chunks(rendezvous);
         return GF_OK;
     }
     gf_reason_set(why, "the sender offers a message in an unknown way: use one version of gpufifo in all ranks");
     return GF_ERR_PEER;
+}
+
+static gf_status start_take(struct gf_fetch *fetch, const struct gf_rts *rts, void *to, size_t bytes, struct gf_reason *why)
+{
+    struct gf_offer_name name = rts->offer;
+    gf_status status = gf_pipe_take_start(fetch->sink, &name, to, bytes, &fetch->take, why);
+
+    gf_pipes_expect(fetch->pipes);
+    return status;
 }
 
 static gf_status start_chunks(struct gf_fetch *fetch, const struct gf_rts *rts, void *to, size_t bytes, struct gf_reason *why)
@@ -42,7 +52,7 @@ gf_status gf_fetch_start(struct gf_fetch *fetch, const struct gf_rts *rts, void 
         return start_chunks(fetch, rts, to, bytes, why);
     }
     return fetch->engine ? gf_pull_start(fetch->engine, &name, to, where, bytes, &fetch->pull, why)
-                         : gf_pipe_take_start(fetch->sink, &name, to, bytes, &fetch->take, why);
+                         : start_take(fetch, rts, to, bytes, why);
 }
 
 void gf_fetch_refuse(struct gf_fetch *fetch, const struct gf_rts *rts)

@@ -15,7 +15,8 @@ struct gf_fetch {
     enum gf_rts_kind kind;
     void *to;                          /* where the data go */
     gf_pull_engine *engine;            /* GF_RTS_OFFER */
-    gf_pipe_sink *sink;                /* GF_RTS_PIPE */
+    struct gf_pipes *pipes;            /* GF_RTS_PIPE */
+    gf_pipe_sink *sink;
     struct gf_chunks *chunks;          /* GF_RTS_CHUNKS */
     int ordinal;                       /* of the device that stores them */
     union {

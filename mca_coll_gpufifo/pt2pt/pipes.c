@@ -97,8 +97,8 @@ void gf_pipes_progress(struct gf_pipes *pipes)
     }
 }
 
-/* There is a message more. Without a thread it moves on inside MPI only, which is right, and said once. */
-static void expect(struct gf_pipes *pipes)
+/* Without a thread it moves on inside MPI only, which is right, and said once. */
+void gf_pipes_expect(struct gf_pipes *pipes)
 {
     struct gf_reason why = {""};
 
@@ -170,7 +170,7 @@ gf_status gf_pipes_offer(struct gf_pipes *pipes, int ordinal, const void *addres
         status = gf_pipe_offer(*source, address, bytes, name, why);
     }
     if (status == GF_OK) {
-        expect(pipes);
+        gf_pipes_expect(pipes);
     }
     return status;
 }
@@ -187,9 +187,6 @@ gf_status gf_pipes_sink(struct gf_pipes *pipes, int ordinal, gf_pipe_sink **sink
     if (!*sink) {
         status = gf_pipe_sink_create(device, sink, why);
         pipes->sinks[ordinal] = *sink;
-    }
-    if (status == GF_OK) {
-        expect(pipes);
     }
     return status;
 }

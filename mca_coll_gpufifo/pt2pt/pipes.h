@@ -25,7 +25,10 @@ void gf_pipes_progress(struct gf_pipes *pipes);
 gf_status gf_pipes_offer(struct gf_pipes *pipes, int ordinal, const void *address, size_t bytes, gf_pipe_source **source,
                          struct gf_offer_name *name, struct gf_reason *why);
 
-/* The sink of that device. There will be work for it. */
+/* The sink of that device. Its takes are to be followed by gf_pipes_expect. */
 gf_status gf_pipes_sink(struct gf_pipes *pipes, int ordinal, gf_pipe_sink **sink, struct gf_reason *why);
+
+/* There is a message more. */
+void gf_pipes_expect(struct gf_pipes *pipes);
 
 #endif

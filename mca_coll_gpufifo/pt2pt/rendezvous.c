@@ -243,9 +243,9 @@ gf_status gf_offering_withdraw(const struct gf_offering *offering)
                             : gf_offer_withdraw(offering->board, offering->index);
 }
 
-gf_status gf_rendezvous_sink(struct gf_rendezvous *rendezvous, int ordinal, gf_pipe_sink **sink, struct gf_reason *why)
+struct gf_pipes *gf_rendezvous_pipes(struct gf_rendezvous *rendezvous)
 {
-    return gf_pipes_sink(rendezvous->pipes, ordinal, sink, why);
+    return rendezvous->pipes;
 }
 
 int gf_rendezvous_any_device(void)

@@ -56,8 +56,7 @@ gf_status gf_rendezvous_offer_chunks(struct gf_rendezvous *rendezvous, const str
 /* The engine of that device. */
 gf_status gf_rendezvous_engine(struct gf_rendezvous *rendezvous, int ordinal, gf_pull_engine **engine, struct gf_reason *why);
 
-/* The sink of that device, for a message to come. */
-gf_status gf_rendezvous_sink(struct gf_rendezvous *rendezvous, int ordinal, gf_pipe_sink **sink, struct gf_reason *why);
+struct gf_pipes *gf_rendezvous_pipes(struct gf_rendezvous *rendezvous);
 
 /* Any thread, until destroy. */
 struct gf_chunks *gf_rendezvous_chunks(struct gf_rendezvous *rendezvous);

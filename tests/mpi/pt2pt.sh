@@ -18,8 +18,6 @@ traffic() {
     run 3 tests/mpi/test_pt2pt_pull threads
     run 2 +noipc tests/mpi/test_pt2pt_pull staged
     run 2 +solo tests/mpi/test_pt2pt_pull staged
-    run 3 +noipc pipe_bytes=130 pipe_chunk_bytes=65536 tests/mpi/test_pt2pt_pull threads
-    run 3 transport=shm pipe_bytes=2000 pipe_chunk_bytes=65536 pipe_slots=3 pipe_depth=2 tests/mpi/test_pt2pt_stress 1 10 "$1"
     run 2 tests/mpi/test_pt2pt threads
     run 2 tests/mpi/test_pt2pt_probe threads
     run 2 +weak tests/mpi/test_pt2pt_stress 1 10 "$1"

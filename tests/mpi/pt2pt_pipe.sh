@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Messages that go through host memory in pieces: where memory cannot be mapped, where no memory can be shared, and between two nodes,
+# which are two host names on this machine.
+. "${srcdir:-.}/tests/mpi/runs.sh"
+
+# Each piece is as small as may be, so that messages have many.
+pieces="pipe_bytes=60000 pipe_chunk_bytes=65536"
+few="pipe_bytes=2000 pipe_chunk_bytes=65536 pipe_slots=3 pipe_depth=2"
+unshared="transport=shm fault=segment:1+"
+
+# shellcheck disable=SC2086
+traffic() {
+    run 2 +noipc $pieces tests/mpi/test_pt2pt_pipe
+    run 3 transport=shm $pieces pipe_slots=5 pipe_depth=3 tests/mpi/test_pt2pt_pipe threads
+    run 3 +noipc pipe_bytes=130 pipe_chunk_bytes=65536 tests/mpi/test_pt2pt_pull threads
+    run 3 transport=shm $few tests/mpi/test_pt2pt_stress 1 10 "$1"
+    run 2 $unshared $pieces tests/mpi/test_pt2pt_pipe wire
+    run 3 $unshared $pieces pipe_depth=1 tests/mpi/test_pt2pt_pipe wire threads
+    run 3 $unshared pipe_bytes=130 pipe_chunk_bytes=65536 tests/mpi/test_pt2pt_pull threads
+    run 3 $unshared $few tests/mpi/test_pt2pt_stress 3 10 "$1"
+}
+
+# An agent that starts Open MPI's daemon here, under another host name.
+two_nodes() {
+    agent=$(mktemp)
+    trap 'rm -f "$output" "$agent"' EXIT
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\nhost=$1\nshift\nexec unshare -u sh -c "hostname $host; $*"\n' > "$agent"
+    chmod +x "$agent"
+    MPIRUN_OPTIONS="--host node-a:$1,node-b:$1 --mca plm_rsh_agent $agent --mca btl self,vader,tcp"
+}
+
+run_prints "do not fit" 2 pipe_depth=99 tests/mpi/test_pt2pt_pull staged
+traffic 3
+if [ "$GF_OPENMPI" != 4.1 ] || ! unshare -u true 2> /dev/null; then
+    skip 3 "two nodes on this machine: needs Open MPI 4.1, and a user who may set a host name of his own"
+else
+    two_nodes 1
+    # shellcheck disable=SC2086
+    run_prints "sent in chunks" 2 verbose=1 $pieces tests/mpi/test_pt2pt_pipe wire
+    two_nodes 2
+    # shellcheck disable=SC2086
+    run 4 $few tests/mpi/test_pt2pt_stress 1 10 5
+    run 4 pipe_bytes=2000 tests/mpi/test_pt2pt_probe
+    MPIRUN_OPTIONS=
+fi
+if "$(dirname "$MPIRUN")/ompi_info" --parsable | grep -q "^mca:pml:ucx:"; then
+    export UCX_TLS=self,tcp,sysv,posix
+    MPIRUN_OPTIONS="--mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any"
+    traffic 4
+fi
+finish
