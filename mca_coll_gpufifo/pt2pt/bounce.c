@@ -19,7 +19,9 @@ gf_status gf_pt2pt_bounce_open(struct gf_pt2pt_bounce *bounce, const void *user,
 {
     gf_status status = GF_OK;
 
-    *bounce = (struct gf_pt2pt_bounce){.user = (void *)user, .layout = gf_layout_equal(1, count, type), .where = *where};
+    bounce->user = (void *)user;
+    bounce->layout = gf_layout_equal(1, count, type);
+    bounce->where = *where;
     bounce->bytes = count * type->super.size;
     if (where->kind != GF_MEMORY_DEVICE) {
         status = gf_pt2pt_bounce_renew(bounce, why);
@@ -165,7 +167,7 @@ gf_status gf_pt2pt_bounce_finish(struct gf_pt2pt_bounce *bounce, struct gf_reaso
         gf_lane_release(bounce->lane);
         bounce->lane = NULL;
     }
-    if (bounce->pool) {
+    if (bounce->transfer.bytes > 0) {
         gf_transfer_release(&bounce->transfer, bounce->pool);
     }
     return status;
@@ -177,5 +179,5 @@ void gf_pt2pt_bounce_close(struct gf_pt2pt_bounce *bounce)
 
     gf_pt2pt_bounce_finish(bounce, &why);
     give_memory_back(bounce);
-    *bounce = (struct gf_pt2pt_bounce){0};
+    bounce->pool = NULL;
 }

@@ -23,7 +23,7 @@ struct gf_pt2pt_bounce {
     struct gf_stage_lane *lane;        /* its stream; null: none is under way */
 };
 
-/* where: what is known of the buffer's allocation; a freed one is refused. On failure it is closed. */
+/* Of a closed one. where: what is known of the buffer's allocation; a freed one is refused. On failure it stays closed. */
 gf_status gf_pt2pt_bounce_open(struct gf_pt2pt_bounce *bounce, const void *user, size_t count, ompi_datatype_t *type,
                                const struct gf_pointer *where, struct gf_reason *why);
 

@@ -78,9 +78,9 @@ static gf_status make_offer(gf_pt2pt_request_t *request, struct gf_reason *why)
         return GF_ERR_INVALID;
     }
     gf_rts_begin(rts, bounce->bytes);
-    pthread_mutex_lock(&queue->lock);
+    gf_pt2pt_queue_lock(queue);
     status = choose(request, rts, why);
-    pthread_mutex_unlock(&queue->lock);
+    gf_pt2pt_queue_unlock(queue);
     if (status == GF_NO_RESOURCE) {
         return GF_ERR_UNSUPPORTED;
     }
@@ -137,7 +137,7 @@ void gf_pt2pt_offer_withdraw(gf_pt2pt_request_t *request)
 {
     struct gf_pt2pt_queue *queue = gf_pt2pt_queue_get();
 
-    pthread_mutex_lock(&queue->lock);
+    gf_pt2pt_queue_lock(queue);
     gf_offering_withdraw(&request->offering);
-    pthread_mutex_unlock(&queue->lock);
+    gf_pt2pt_queue_unlock(queue);
 }

@@ -70,9 +70,11 @@ static int post_staged(gf_pt2pt_request_t *request)
 
 static int post_send(gf_pt2pt_request_t *request)
 {
-    struct gf_reason why = {""};
-    gf_status status = gf_pt2pt_offer(request, &why);
+    struct gf_reason why;
+    gf_status status;
 
+    why.text[0] = '\0';
+    status = gf_pt2pt_offer(request, &why);
     if (status == GF_OK) {
         return post_rts(request);
     }
@@ -122,12 +124,14 @@ static int take_looked_at(gf_pt2pt_request_t *request, struct ompi_message_t **m
 static int post_to_pml(gf_pt2pt_request_t *request, struct ompi_message_t **message)
 {
     const mca_pml_base_request_t *base = &request->super;
-    struct gf_reason why = {""};
+    struct gf_reason why;
     ompi_datatype_t *type;
+    gf_status status;
     size_t count;
     void *data;
-    gf_status status = find_landing(request, &data, &count, &type, &why);
 
+    why.text[0] = '\0';
+    status = find_landing(request, &data, &count, &type, &why);
     if (OPAL_UNLIKELY(status != GF_OK)) {
         return gf_pt2pt_request_report(request, status, &why);
     }

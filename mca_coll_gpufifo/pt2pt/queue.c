@@ -70,10 +70,10 @@ void gf_pt2pt_queue_prepare(struct gf_pt2pt_queue *queue, int ordinal)
     if (!mca_coll_gpufifo_component.pt2pt.near || (atomic_load_explicit(&queue->prepared, memory_order_relaxed) & bit)) {
         return;
     }
-    pthread_mutex_lock(&queue->lock);
+    gf_pt2pt_queue_lock(queue);
     gf_rendezvous_prepare(queue->rendezvous, ordinal);
     queue->prepared |= bit;
-    pthread_mutex_unlock(&queue->lock);
+    gf_pt2pt_queue_unlock(queue);
 }
 
 /* With the lock held. */
@@ -91,9 +91,9 @@ static void count_one(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request)
 
 void gf_pt2pt_queue_expect(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request)
 {
-    pthread_mutex_lock(&queue->lock);
+    gf_pt2pt_queue_lock(queue);
     count_one(queue, request);
-    pthread_mutex_unlock(&queue->lock);
+    gf_pt2pt_queue_unlock(queue);
 }
 
 /* With the lock held. */
@@ -105,9 +105,9 @@ static void add(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request)
 
 void gf_pt2pt_queue_add(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request)
 {
-    pthread_mutex_lock(&queue->lock);
+    gf_pt2pt_queue_lock(queue);
     add(queue, request);
-    pthread_mutex_unlock(&queue->lock);
+    gf_pt2pt_queue_unlock(queue);
 }
 
 /* Without its RTS nobody will come for an offer. */
@@ -199,13 +199,13 @@ void gf_pt2pt_queue_deliver(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *re
 {
     bool ended;
 
-    pthread_mutex_lock(&queue->lock);
+    gf_pt2pt_queue_lock(queue);
     ended = gf_pt2pt_request_arrive(request, status, data);
     if (!ended) {
         add(queue, request);
         gf_rendezvous_progress(queue->rendezvous);
     }
-    pthread_mutex_unlock(&queue->lock);
+    gf_pt2pt_queue_unlock(queue);
     if (ended) {
         request->phase = GF_PT2PT_IDLE;
         gf_pt2pt_request_complete(request);
@@ -229,8 +229,8 @@ int gf_pt2pt_queue_progress(void)
     if (!gf_pt2pt_queue_busy(queue)) {
         return 0;
     }
-    /* Busy: another thread is here, or this thread is, further up the stack. */
-    if (pthread_mutex_trylock(&queue->lock) != 0) {
+    /* Busy: another thread is here. */
+    if (opal_using_threads() && pthread_mutex_trylock(&queue->lock) != 0) {
         return 0;
     }
     OBJ_CONSTRUCT(&ended, opal_list_t);
@@ -242,7 +242,7 @@ int gf_pt2pt_queue_progress(void)
             break;
         }
     }
-    pthread_mutex_unlock(&queue->lock);
+    gf_pt2pt_queue_unlock(queue);
     while ((item = opal_list_remove_first(&ended)) != NULL) {
         gf_pt2pt_request_complete((gf_pt2pt_request_t *)item);
         events++;

@@ -29,6 +29,21 @@ void gf_pt2pt_queue_close(struct gf_pt2pt_queue *queue);
 /* Accepts null. */
 void gf_pt2pt_queue_destroy(struct gf_pt2pt_queue *queue);
 
+/* With one thread there is nobody to keep out; nothing under the lock calls into MPI. */
+static inline void gf_pt2pt_queue_lock(struct gf_pt2pt_queue *queue)
+{
+    if (OPAL_UNLIKELY(opal_using_threads())) {
+        pthread_mutex_lock(&queue->lock);
+    }
+}
+
+static inline void gf_pt2pt_queue_unlock(struct gf_pt2pt_queue *queue)
+{
+    if (OPAL_UNLIKELY(opal_using_threads())) {
+        pthread_mutex_unlock(&queue->lock);
+    }
+}
+
 static inline struct gf_pt2pt_queue *gf_pt2pt_queue_get(void) { return mca_coll_gpufifo_component.pt2pt.queue; }
 
 /* Is there work for the callback, now or soon? Then who blocks must make progress often. */

@@ -51,7 +51,7 @@ static int sendrecv_packed(const struct exchange *x, const void *packed, size_t 
 
 static int replace_on_device(const struct exchange *x, const struct gf_pointer *where, MPI_Comm comm)
 {
-    struct gf_pt2pt_bounce bounce;
+    struct gf_pt2pt_bounce bounce = {0};
     struct gf_reason why = {""};
     gf_status status = gf_pt2pt_bounce_open(&bounce, x->buffer, (size_t)x->count, x->type, where, &why);
     int result;

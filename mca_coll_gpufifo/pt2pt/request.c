@@ -61,19 +61,14 @@ static int request_cancel(ompi_request_t *request, int flag)
 {
     gf_pt2pt_request_t *ours = (gf_pt2pt_request_t *)request;
     struct gf_pt2pt_queue *queue = gf_pt2pt_queue_get();
-    bool threads = opal_using_threads();
     int result = OMPI_SUCCESS;
     (void)flag;
 
-    if (threads) {
-        pthread_mutex_lock(&queue->lock);
-    }
+    gf_pt2pt_queue_lock(queue);
     if (ours->phase == GF_PT2PT_INNER && !REQUEST_COMPLETE(ours->inner)) {
         result = ompi_request_cancel(ours->inner);
     }
-    if (threads) {
-        pthread_mutex_unlock(&queue->lock);
-    }
+    gf_pt2pt_queue_unlock(queue);
     return result;
 }
 
@@ -113,7 +108,7 @@ static void fill(gf_pt2pt_request_t *request, const struct gf_pt2pt_arguments *a
 
 int gf_pt2pt_request_create(const struct gf_pt2pt_arguments *arguments, gf_pt2pt_request_t **created)
 {
-    struct gf_reason why = {""};
+    struct gf_reason why;
     gf_pt2pt_request_t *request = (gf_pt2pt_request_t *)opal_free_list_get(&gf_pt2pt_queue_get()->idle);
     gf_status status;
     int result;
@@ -122,6 +117,7 @@ int gf_pt2pt_request_create(const struct gf_pt2pt_arguments *arguments, gf_pt2pt
         gf_reason_set(&why, "no host memory for a request");
         return gf_error_to_mpi(GF_ERR_NO_MEMORY, &why, arguments->comm, arguments->function);
     }
+    why.text[0] = '\0';
     fill(request, arguments);
     if (arguments->where) {
         status = gf_pt2pt_bounce_open(&request->bounce, arguments->buffer, arguments->count, arguments->type, arguments->where, &why);
