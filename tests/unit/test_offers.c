@@ -231,6 +231,21 @@ static int stale_body(struct gftest_rank *rank)
     return 0;
 }
 
+/* Until a kernel of this process has stored a line there: then it runs. */
+static gf_status wait_for_line(struct gftest_messages *m, const char *line)
+{
+    uint64_t seen = 0;
+    gf_stream *stream;
+    gf_status status = gf_device_stream_create(m->device, &stream, NULL);
+
+    while (status == GF_OK && seen == 0) {
+        status = gf_device_copy(m->device, stream, &seen, line, sizeof seen);
+        status = status == GF_OK ? gf_device_stream_sync(m->device, stream) : status;
+    }
+    gf_device_stream_destroy(m->device, stream);
+    return status;
+}
+
 /* A kernel of a third process keeps all others from the device ("solo"), and it ends only when the message has arrived. */
 static int held_body(struct gftest_rank *rank)
 {
@@ -260,7 +275,7 @@ static int held_body(struct gftest_rank *rank)
         work.peers[1] = (struct gf_peer_slots){ .to = seen, .from = seen + 256 };
         GFTEST_CHECK(rank, gf_device_launch(m.device, m.stream, GF_KERNEL_ALLREDUCE_ONE_SHOT, 1, 32, &work, sizeof work,
                                             &why) == GF_OK, "%s", why.text);
-        usleep(50000);             /* it has its turn now; if it had not, fewer messages would be rescued */
+        GFTEST_CHECK(rank, wait_for_line(&m, memory + 64) == GF_OK);    /* of epoch 1: in the second slot */
     }
     gftest_barrier(rank);
     for (size_t i = 0; i < COUNT && rank->rank == SENDER; i++) {
