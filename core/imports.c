@@ -41,18 +41,26 @@ static void drop(struct gf_imports *imports, struct gf_import *import)
     }
     *link = import->next;
     take_from_idle(imports, import);
+    imports->stale_bytes -= import->stale ? import->size : 0;
     gf_device_ipc_close(imports->device, import->address);
     free(import);
 }
 
 /* What lay where the new buffer lies has been freed by its owner. */
-static void drop_stale(struct gf_imports *imports, const void *owner, const struct gf_offer *offer)
+static void find_stale(struct gf_imports *imports, const void *owner, const struct gf_offer *offer)
 {
     struct gf_import *next;
 
-    for (struct gf_import *import = imports->oldest; import; import = next) {
+    for (struct gf_import *import = imports->oldest; import; import = import->newer) {
+        if (!import->stale && import->owner == owner && import->base < offer->base + offer->size
+            && offer->base < import->base + import->size) {
+            import->stale = true;
+            imports->stale_bytes += import->size;
+        }
+    }
+    for (struct gf_import *import = imports->oldest; import && imports->stale_bytes > GF_IMPORTS_STALE_BYTES; import = next) {
         next = import->newer;
-        if (import->owner == owner && import->base < offer->base + offer->size && offer->base < import->base + import->size) {
+        if (import->stale) {
             drop(imports, import);
         }
     }
@@ -86,7 +94,7 @@ static gf_status add(struct gf_imports *imports, const void *owner, const struct
         gf_reason_set(why, "out of host memory");
         return GF_ERR_NO_MEMORY;
     }
-    drop_stale(imports, owner, offer);
+    find_stale(imports, owner, offer);
     gf_status status = open_mapping(imports, offer, import, why);
 
     if (status != GF_OK) {

@@ -4,7 +4,8 @@
  * from the same buffer, until room is needed or its owner turns out to have freed it.
  *
  * A buffer id is never used again in its process, so a mapping is never taken for that of a newer buffer at the same address.
- * The older mapping is closed when the newer one is to be made: some drivers refuse to have both.
+ * The older mapping is *stale*, and keeps memory from being used that its owner has freed. Closing one waits for all kernels of
+ * this process, also for those of the program that wait for a message; so stale ones are closed only when they are too much.
  */
 #ifndef GF_CORE_IMPORTS_H
 #define GF_CORE_IMPORTS_H
@@ -14,7 +15,7 @@
 
 #include "core/offer.h"
 
-enum { GF_IMPORTS_IDLE = 256, GF_IMPORTS_BUCKETS = 128 };
+enum { GF_IMPORTS_IDLE = 256, GF_IMPORTS_STALE_BYTES = 256 << 20, GF_IMPORTS_BUCKETS = 128 };
 
 /* One mapping. Owned by the table; who uses it has counted itself. */
 struct gf_import {
@@ -25,6 +26,7 @@ struct gf_import {
     char *address;                 /* user address of the start of the allocation */
     char *kernel_address;
     bool same_device;              /* as the one that maps */
+    bool stale;                    /* its owner has freed the buffer */
     uint32_t uses;
 };
 
@@ -34,6 +36,7 @@ struct gf_imports {
     struct gf_import *buckets[GF_IMPORTS_BUCKETS];
     struct gf_import *oldest, *newest; /* of the idle ones */
     size_t idle;
+    uint64_t stale_bytes;
 };
 
 /* The mapping of the offer's allocation, with one more use. owner: where buffer ids are unique. */

@@ -15,6 +15,13 @@
 /* Reading the clock takes as long as a turn of progress does otherwise. */
 enum { TURNS_PER_LOOK = 8 };
 
+/* Two blocks of this kernel fit on a multiprocessor, which caps.blocks counts once. The emulated device runs no more than it
+ * says. */
+static uint32_t blocks_of(const gf_device *device)
+{
+    return (uint32_t)device->caps.blocks * (device->caps.host_types ? 1 : 2);
+}
+
 static gf_status create_streams(gf_pull_engine *engine, struct gf_reason *why)
 {
     gf_status status = gf_device_stream_create(engine->device, &engine->control, why);
@@ -77,6 +84,7 @@ gf_status gf_pull_engine_create(gf_device *device, const struct gf_pull_config *
     engine->device = engine->imports.device = device;
     engine->config = *config;
     engine->pid = (int32_t)getpid();
+    engine->blocks = blocks_of(device);
     engine->waiting.last = &engine->waiting.first;
     gf_status status = create_streams(engine, why);
 
@@ -312,6 +320,9 @@ void gf_pull_engine_progress(gf_pull_engine *engine)
     }
     uint64_t now = gf_pull_now_ns();
 
+    if (engine->moved_on) {
+        gf_flights_restart_clocks(engine, now);
+    }
     for (int i = 0; i < GF_KERNEL_FLIGHTS; i++) {
         if (engine->flights[i].state != GF_FLIGHT_IDLE) {
             gf_flight_rescue(engine, &engine->flights[i], now);

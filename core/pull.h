@@ -41,6 +41,7 @@ struct gf_pull {
     void *kernel_to;
     size_t bytes;
     bool to_host;
+    bool rescued;                  /* its kernel could not start */
     bool ended;
     gf_status status;              /* once it has ended */
 };

@@ -45,7 +45,8 @@ struct gf_flight {
     struct gf_place places[GF_PULL_ITEMS];
     uint32_t count;                /* places that are in use */
     uint32_t under_way;            /* that have a pull */
-    uint64_t since_ns;
+    uint64_t since_ns;             /* the launch, or a later end of another one: what was in front of it */
+    uint64_t bytes;                /* of its launch */
     char *gate;                    /* user address of a struct gf_pull_gate; null: a flight of copies */
     struct gf_pull_gate *kernel_gate;
     uint64_t ticket;
@@ -82,9 +83,11 @@ struct gf_pull_engine {
     struct gf_pull_queue waiting;              /* for a launch, in the order in which they were started */
     uint32_t flying;                           /* flights that are not idle */
     uint32_t draining;
+    bool moved_on;                             /* a launch has ended since the last look at the clock */
     bool burst;                                /* messages come faster than one launch each */
     uint32_t turns;                            /* of progress */
     int32_t pid;
+    uint32_t blocks;                           /* most blocks of a launch */
     struct gf_flight *rescued;                 /* the one that uses control and words */
     gf_stream *control;
     char *device_words;                        /* device memory: a gate a kernel flight, then end_word */
@@ -114,6 +117,8 @@ void gf_pull_put_back(gf_pull_engine *engine, struct gf_pull *pull);
 
 /* pull_rescue.c */
 
+/* A launch has ended: those behind it have not been kept waiting by others till now. */
+void gf_flights_restart_clocks(gf_pull_engine *engine, uint64_t now);
 /* One step for a kernel flight that is not idle. */
 void gf_flight_rescue(gf_pull_engine *engine, struct gf_flight *flight, uint64_t now);
 /* Fails what the device will never end, since it has failed itself. */

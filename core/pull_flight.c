@@ -41,6 +41,7 @@ void gf_pull_end(gf_pull_engine *engine, struct gf_pull *pull, gf_status status)
     }
     flight->places[pull->place].pull = NULL;
     flight->under_way--;
+    engine->moved_on |= flight->gate && flight->state == GF_FLIGHT_FLYING;
     if (flight->under_way == 0 && flight->state == GF_FLIGHT_FLYING) {
         gf_flight_rest(engine, flight);
     }
@@ -76,13 +77,13 @@ static void take_place(gf_pull_engine *engine, struct gf_flight *flight, struct 
     flight->under_way++;
 }
 
-/* Between two places in device memory the driver copies by a kernel of its own, which waits for the program's kernels as ours do.
- * By way of host memory copy engines do it, which never wait: for small messages, and whenever the device is known to be full. */
-static bool goes_by_host(const gf_pull_engine *engine, const struct gf_pull *pull)
+/* Between two places in device memory the driver copies by a kernel of its own, which waits for the program's kernels as ours
+ * do. By way of host memory copy engines do it, which never wait: for small messages, and for those that could not start. */
+static bool goes_by_host(const struct gf_pull *pull)
 {
     bool from_host = (pull->word & GF_OFFER_STATE_BITS) == GF_OFFER_MOVED;
 
-    return !pull->to_host && !from_host && (engine->draining > 0 || pull->bytes <= GF_PULL_BOUNCE_BYTES);
+    return !pull->to_host && !from_host && (pull->rescued || pull->bytes <= GF_PULL_BOUNCE_BYTES);
 }
 
 static gf_status copy_by_host(gf_pull_engine *engine, struct gf_flight *flight, const struct gf_pull *pull)
@@ -118,7 +119,7 @@ static bool launch_copy(gf_pull_engine *engine, struct gf_pull *pull)
     }
     take_place(engine, flight, pull);
     engine->statistics.by_copy_engine++;
-    gf_status status = goes_by_host(engine, pull)
+    gf_status status = goes_by_host(pull)
         ? copy_by_host(engine, flight, pull)
         : gf_device_copy(engine->device, flight->stream, pull->to, pull->from, pull->bytes);
 
@@ -237,9 +238,10 @@ static void give_to_copies(gf_pull_engine *engine, struct gf_flight *flight)
     gf_flight_rest(engine, flight);
 }
 
+/* On a device that is known to be full small messages do not try to start; for large ones it is worth a try. */
 static bool goes_by_copy(const gf_pull_engine *engine, const struct gf_pull *pull)
 {
-    return pull->path != GF_PULL_KERNEL || engine->draining > 0;
+    return pull->path != GF_PULL_KERNEL || (engine->draining > 0 && pull->bytes <= GF_PULL_BOUNCE_BYTES);
 }
 
 /* As many of those that wait as go together. */
@@ -257,7 +259,7 @@ static void launch_kernel(gf_pull_engine *engine, struct gf_flight *flight)
         bytes += more;
         take_place(engine, flight, take_waiting(engine));
     }
-    gf_pull_shape_choose(&engine->config, (uint32_t)engine->device->caps.blocks, bytes, flight->count > 1, &shape);
+    gf_pull_shape_choose(&engine->config, engine->blocks, bytes, flight->count > 1, &shape);
     gf_status status = flight->count == 1 ? launch_one(engine, flight, &shape) : launch_list(engine, flight, &shape);
 
     if (status != GF_OK) {
@@ -267,6 +269,7 @@ static void launch_kernel(gf_pull_engine *engine, struct gf_flight *flight)
     engine->statistics.launches++;
     engine->statistics.by_kernel += flight->count;
     flight->since_ns = gf_pull_now_ns();
+    flight->bytes = bytes;
 }
 
 /* How many launches have not ended. */

@@ -237,10 +237,11 @@ static double window(struct pair *pair, char *buffer, size_t bytes, int count, b
 void pull_measure_windows(struct pair *pair)
 {
     static const struct { size_t bytes; int count; } windows[] = { { 8, 64 }, { 8 << 10, 64 }, { 64 << 10, 64 }, { 1 << 20, 16 },
-                                                                   { 1 << 20, 64 }, { 4 << 20, 16 }, { 16 << 20, 8 } };
+                                                                   { 1 << 20, 64 }, { 4 << 20, 16 }, { 16 << 20, 8 },
+                                                                   { 16 << 20, 64 } };
     static const char *const names[] = { "by kernel, started together", "by kernel, each launched if it can", "by copy engine" };
     bool emulated = strcmp(pair->driver, "emulated") == 0;
-    char *buffer = gftest_alloc(&pair->m, GF_MEMORY_DEVICE, 128 << 20);
+    char *buffer = gftest_alloc(&pair->m, GF_MEMORY_DEVICE, 1024 << 20);
 
     for (size_t w = 0; w < (emulated ? 3 : sizeof windows / sizeof windows[0]); w++) {
         for (int path = 0; path < 3; path++) {
@@ -250,10 +251,14 @@ void pull_measure_windows(struct pair *pair)
             double us = window(pair, buffer, windows[w].bytes, windows[w].count, path == 0);
 
             if (!pair->sends) {
+                struct gf_pull_statistics found = gf_pull_engine_statistics(pair->m.engine);
+
                 printf("  %2d x %8s %-38s %8.1f us %8.1f GB/s, %llu launches\n", windows[w].count, size_text(windows[w].bytes),
                        names[path],
                        us, (double)windows[w].bytes * windows[w].count / us / 1e3,
-                       (unsigned long long)gf_pull_engine_statistics(pair->m.engine).launches);
+                       (unsigned long long)found.launches);
+                pair_check(pair, emulated || found.rescued == 0, "%llu messages were rescued on a device that is only busy",
+                           (unsigned long long)found.rescued);
             }
         }
     }
