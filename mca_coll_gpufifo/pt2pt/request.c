@@ -13,6 +13,7 @@ static void request_construct(gf_pt2pt_request_t *request)
     request->inner = NULL;
     request->phase = GF_PT2PT_IDLE;
     request->bounce = (struct gf_pt2pt_bounce){0};
+    gf_mpi_hand_over(request);
 }
 
 OBJ_CLASS_INSTANCE(gf_pt2pt_request_t, mca_pml_base_request_t, request_construct, NULL);
@@ -24,6 +25,7 @@ static void give_back(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request)
         request->next_spare = queue->spare;
         queue->spare = request;
     } else {
+        gf_mpi_hand_over(request);
         opal_free_list_return(&queue->idle, (opal_free_list_item_t *)request);
     }
 }
@@ -49,6 +51,7 @@ static int request_free(ompi_request_t **request)
     gf_pt2pt_request_t *ours = (gf_pt2pt_request_t *)*request;
 
     *request = MPI_REQUEST_NULL;
+    gf_mpi_take_over(ours);
     if (gf_pt2pt_request_let_go(ours, GF_HOLD_OURS) == GF_HOLD_PROGRAM) {
         gf_pt2pt_request_destroy(ours);
     }
@@ -118,6 +121,7 @@ int gf_pt2pt_request_create(const struct gf_pt2pt_arguments *arguments, gf_pt2pt
         return gf_error_to_mpi(GF_ERR_NO_MEMORY, &why, arguments->comm, arguments->function);
     }
     why.text[0] = '\0';
+    gf_mpi_take_over(request);
     fill(request, arguments);
     if (arguments->where) {
         status = gf_pt2pt_bounce_open(&request->bounce, arguments->buffer, arguments->count, arguments->type, arguments->where, &why);
@@ -146,6 +150,7 @@ void gf_pt2pt_request_complete(gf_pt2pt_request_t *request)
             gf_pt2pt_bounce_close(&request->bounce);
         }
     }
+    gf_mpi_hand_over(request);
     ompi_request_complete(gf_pt2pt_request_outer(request), true);
     if (gf_pt2pt_request_let_go(request, GF_HOLD_PROGRAM) == GF_HOLD_OURS) {
         gf_pt2pt_request_destroy(request);

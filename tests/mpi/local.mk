@@ -161,3 +161,12 @@ tests_mpi_test_pt2pt_spawn_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_pt2pt_spawn_LDADD = $(mpi_test_libs)
 TESTS += tests/mpi/pt2pt_spawn.sh
 dist_check_SCRIPTS += tests/mpi/pt2pt_spawn.sh
+
+# Threads and messages.
+if GF_SANITIZE
+TESTS += tests/mpi/pt2pt_thread.sh
+endif
+THREAD_TESTS += tests/mpi/pt2pt_thread.sh
+THREAD_NEEDS += tests/mpi/test_pt2pt_probe tests/mpi/test_pt2pt_stress
+dist_check_SCRIPTS += tests/mpi/pt2pt_thread.sh
+EXTRA_DIST += tests/mpi/tsan.supp

@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Point-to-point under ThreadSanitizer, over ob1: random messages and probes, of one thread and of several. Any report fails the run.
+# Without that sanitizer it shows no more than pt2pt.sh does.
+. "${srcdir:-.}/tests/mpi/runs.sh"
+
+export TSAN_OPTIONS="suppressions=$(cd "${srcdir:-.}" && pwd)/tests/mpi/tsan.supp history_size=4"
+seed=${PT2PT_SEED:-1}
+GF_TIMEOUT=300
+export GF_TIMEOUT
+# When a thread ends, Open MPI's watch over memory calls us where the sanitizer has no thread any more.
+MPIRUN_OPTIONS="--mca memory ^patcher"
+
+# The sanitizer cannot follow to where other memory lies if the device's takes up all of its range of addresses.
+traffic() {
+    ranks=$1
+    shift
+    run "$ranks" +memory=1073741824 "$@"
+}
+
+traffic 2 tests/mpi/test_pt2pt_stress 1 3 "$seed"
+traffic 2 tests/mpi/test_pt2pt_stress 3 4 "$seed"
+traffic 3 tests/mpi/test_pt2pt_stress 4 3 "$((seed + 1))"
+traffic 2 +noipc tests/mpi/test_pt2pt_stress 3 3 "$((seed + 2))"
+traffic 2 tests/mpi/test_pt2pt_probe threads
+finish
