@@ -5,13 +5,13 @@
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 programs() {
-    for part in synchronise "free another" "reuse address" overwrite thousand "send first"; do
+    for part in synchronise "long kernel" "free another" "reuse address" overwrite thousand "send first"; do
         run 2 "$@" tests/mpi/test_pt2pt_legal "$part"
     done
 }
 
 for ranks in 1 3; do
-    for part in synchronise "free another" "reuse address" overwrite thousand "send first"; do
+    for part in synchronise "long kernel" "free another" "reuse address" overwrite thousand "send first"; do
         run $ranks tests/mpi/test_pt2pt_legal "$part"
     done
 done
