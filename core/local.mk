@@ -14,7 +14,7 @@ libgfcore_la_SOURCES += \
     core/host_executor.h core/host_ordered.h \
     core/imports.c core/imports.h \
     core/layout.h \
-    core/offer.h core/offer_board.c core/offer_board.h \
+    core/offer.h core/offer_board.c core/offer_board.h core/offer_entries.h core/offer_move.c \
     core/one_shot.c core/one_shot.h \
     core/peers.c core/peers.h \
     core/pipe.c core/pipe.h core/pipe_memory.h core/pipe_sink.c core/pipe_source.c \

@@ -29,6 +29,30 @@ gf_status gftest_messages_open(struct gftest_rank *rank, const char *driver, con
     return status == GF_OK ? gf_pull_engine_create(m->device, config, &m->engine, why) : status;
 }
 
+struct gf_pull_config gftest_pull_config(void)
+{
+    struct gf_pull_config config;
+
+    gf_pull_config_default(&config);
+    config.patience_us = 0;
+    config.start_us = 1000000;
+    config.block_bytes = 512;
+    return config;
+}
+
+gf_status gftest_end_open(struct gftest_rank *rank, const struct gf_pull_config *config, struct gftest_messages *m)
+{
+    struct gf_reason why = { "" };
+    gf_status status = gftest_messages_open(rank, "emulated", config, m, &why);
+
+    if (status != GF_OK) {
+        fprintf(stderr, "rank %d: %s\n", rank->rank, why.text);
+        return status;
+    }
+    m->device->caps.concurrent_processes = true;
+    return GF_OK;
+}
+
 void gftest_messages_close(struct gftest_messages *m)
 {
     gf_pull_engine_destroy(m->engine);
@@ -156,6 +180,15 @@ gf_status gftest_wait_pull(struct gftest_messages *m, struct gf_pull *pull, stru
         gftest_turn(m);
     }
     return status;
+}
+
+gf_status gftest_fetch(struct gftest_messages *m, const struct gf_offer_name *name, void *to, size_t bytes,
+                       struct gf_reason *why)
+{
+    struct gf_pull pull;
+    gf_status status = gf_pull_start(m->engine, name, to, NULL, bytes, &pull, why);
+
+    return status == GF_OK ? gftest_wait_pull(m, &pull, why) : status;
 }
 
 void gftest_tell(struct gftest_messages *m, int from, void *data, size_t bytes)

@@ -24,6 +24,12 @@ struct gftest_messages {
  * not used. */
 gf_status gftest_messages_open(struct gftest_rank *rank, const char *driver, const struct gf_pull_config *config,
                                struct gftest_messages *m, struct gf_reason *why);
+/* What tests want: offers that are moved at once, several blocks for small messages, and no rescue of what a busy machine
+ * delays. */
+struct gf_pull_config gftest_pull_config(void);
+
+/* Opens both ends on the emulated device, which launches kernels also where "solo" holds them back. Says what fails. */
+gf_status gftest_end_open(struct gftest_rank *rank, const struct gf_pull_config *config, struct gftest_messages *m);
 void gftest_messages_close(struct gftest_messages *m);
 
 /* Memory of any kind, zeroed; null if there is none. INVALID stands for nothing. */
@@ -44,6 +50,10 @@ void gftest_turn(struct gftest_messages *m);
 /* Progress until the end of one offer or pull. */
 gf_status gftest_wait_offer(struct gftest_messages *m, uint32_t index, struct gf_reason *why);
 gf_status gftest_wait_pull(struct gftest_messages *m, struct gf_pull *pull, struct gf_reason *why);
+
+/* Starts a pull and waits for it. */
+gf_status gftest_fetch(struct gftest_messages *m, const struct gf_offer_name *name, void *to, size_t bytes,
+                       struct gf_reason *why);
 
 /* Tells what rank `from` knows to all. bytes ≤ 4096. */
 void gftest_tell(struct gftest_messages *m, int from, void *data, size_t bytes);
