@@ -180,7 +180,8 @@ bool gf_pt2pt_request_pull_on(gf_pt2pt_request_t *request)
     return true;
 }
 
-/* Where the first bytes of a message are that may be an RTS. A host buffer whose data have gaps has them scattered: *collected gets them. */
+/* Where the first bytes of a message are that may be an RTS. A host buffer whose data have gaps has them scattered: *collected
+ * gets them. */
 static const void *find_head(gf_pt2pt_request_t *request, unsigned char *collected)
 {
     struct gf_host_data host = gf_pt2pt_request_host_data(request);

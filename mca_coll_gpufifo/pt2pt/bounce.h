@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The host copy of one message: memory with the message's data packed, that is as MPI_Pack would put it, and the copies between it
- * and a buffer in device memory. To the PML it is so many MPI_PACKED, which match any type signature.
+ * The host copy of one message: memory with the message's data packed, that is as MPI_Pack would put it, and the copies between
+ * it and a buffer in device memory. To the PML it is so many MPI_PACKED, which match any type signature.
  */
 #ifndef GF_MCA_PT2PT_BOUNCE_H
 #define GF_MCA_PT2PT_BOUNCE_H

@@ -26,8 +26,8 @@ void gf_cards_destroy(struct gf_cards *cards);
 
 const struct gf_card *gf_card_mine(const struct gf_cards *cards);
 
-/* The card of that rank (of the remote group, on an intercommunicator); null: it has none. The first time it may ask the process's
- * local server. */
+/* The card of that rank (of the remote group, on an intercommunicator); null: it has none. The first time it may ask the
+ * process's local server. */
 const struct gf_card *gf_card_of(struct gf_cards *cards, ompi_communicator_t *comm, int rank);
 
 #endif

@@ -38,16 +38,16 @@ int gf_pt2pt_improbe(int peer, int tag, ompi_communicator_t *comm, int *matched,
 /* The functions that were there before. */
 static inline const mca_pml_base_module_t *gf_pt2pt_saved(void) { return &mca_coll_gpufifo_component.pt2pt.saved; }
 
-/* Is this message from or to host memory for certain? Collectives of other components, and Open MPI itself, send under reserved tags
- * and from host memory only; they pay one comparison. Of most other buffers the address tells. Who asks this first and passes on
- * needs no stack frame. */
+/* Is this message from or to host memory for certain? Collectives of other components, and Open MPI itself, send under
+ * reserved tags and from host memory only; they pay one comparison. Of most other buffers the address tells. Who asks this
+ * first and passes on needs no stack frame. */
 static inline bool gf_pt2pt_is_plain(const void *buffer, int tag)
 {
     return tag < MPI_ANY_TAG || gf_memory_is_known_host(buffer);
 }
 
-/* Is there data in device memory? Then *where says of which allocation. Host-only programs ask with every message: the address tells
- * in most cases. It may lie outside of the memory (MPI_BOTTOM, lower bounds), a byte of the data cannot. */
+/* Is there data in device memory? Then *where says of which allocation. Host-only programs ask with every message: the address
+ * tells in most cases. It may lie outside of the memory (MPI_BOTTOM, lower bounds), a byte of the data cannot. */
 static inline bool gf_pt2pt_locate(const void *buffer, size_t count, ompi_datatype_t *type, struct gf_pointer *where)
 {
     struct gf_layout layout;

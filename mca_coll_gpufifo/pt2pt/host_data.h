@@ -23,7 +23,8 @@ static inline char *gf_host_data_run(const struct gf_host_data *data)
                ? (char *)data->buffer + data->type->super.true_lb : NULL;
 }
 
-/* Of data with gaps, to or from packed memory: at most `bytes`. Packing takes whole elements only; returns the bytes that it took. */
+/* Of data with gaps, to or from packed memory: at most `bytes`. Packing takes whole elements only; returns the bytes that it
+ * took. */
 size_t gf_host_data_pack_by_type(const struct gf_host_data *data, void *packed, size_t bytes);
 void gf_host_data_unpack_by_type(const struct gf_host_data *data, const void *packed, size_t bytes);
 

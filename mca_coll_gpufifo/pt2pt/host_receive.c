@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The short way of a non-blocking receive to host memory, in a process with one thread: what host programs do most, so nothing is done
- * here that an ordinary message does not need. Requests are kept with all that is equal in each of them; an RTS makes of one a
- * request like any other.
+ * The short way of a non-blocking receive to host memory, in a process with one thread: what host programs do most, so nothing
+ * is done here that an ordinary message does not need. Requests are kept with all that is equal in each of them; an RTS makes of
+ * one a request like any other.
  */
 #include "mca_coll_gpufifo/pt2pt/host_receive.h"
 
@@ -45,8 +45,8 @@ void gf_host_receive_landed(gf_pt2pt_request_t *request)
     }
 }
 
-/* Called by Open MPI when the inner receive completes. Returns 1: the inner request may be gone, or in use again. The PML's pool must
- * get it back without our mark. */
+/* Called by Open MPI when the inner receive completes. Returns 1: the inner request may be gone, or in use again. The PML's
+ * pool must get it back without our mark. */
 static int inner_completed(ompi_request_t *inner)
 {
     gf_pt2pt_request_t *request = inner->req_complete_cb_data;

@@ -13,7 +13,8 @@ int gf_host_receive(const struct gf_host_data *host, int peer, int tag, ompi_com
 /* For any receive that was posted and has begun: sees to it that its message is noticed. One thread. */
 void gf_host_receive_watch(gf_pt2pt_request_t *request);
 
-/* The message of a receive is there: ordinary data in host memory end it here, the rest is the progress callback's. One thread. */
+/* The message of a receive is there: ordinary data in host memory end it here, the rest is the progress callback's. One
+ * thread. */
 void gf_host_receive_landed(gf_pt2pt_request_t *request);
 
 #endif

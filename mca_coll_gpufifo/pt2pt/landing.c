@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* Addresses are free, but a process may have some 65000 mappings in all. What ordinary data have filled is memory: so much of it is
- * kept. */
+/* Addresses are free, but a process may have some 65000 mappings in all. What ordinary data have filled is memory: so much of
+ * it is kept. */
 enum { CLASSES = 48, MOST_IDLE = 4096, PAGE = 4096 };
 static const size_t most_filled = (size_t)64 << 20;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Landings: host memory that a receive into device memory is posted into. It must take a message of full capacity, for the sender may
- * send ordinary data; but most large messages come as an RTS, and touch one page of it. So landings are mappings of which only
- * touched pages exist, and are kept for the next receive: making one, a fault and an unmapping a message cost more than the
- * message.
+ * Landings: host memory that a receive into device memory is posted into. It must take a message of full capacity, for the
+ * sender may send ordinary data; but most large messages come as an RTS, and touch one page of it. So landings are mappings of
+ * which only touched pages exist, and are kept for the next receive: making one, a fault and an unmapping a message cost more
+ * than the message.
  *
  * Threads: any.
  */

@@ -85,7 +85,8 @@ static int post_send(gf_pt2pt_request_t *request)
 }
 
 /* Where the PML may put the message: *data, *count, *type. Whatever comes, an RTS must fit. */
-static gf_status find_landing(gf_pt2pt_request_t *request, void **data, size_t *count, ompi_datatype_t **type, struct gf_reason *why)
+static gf_status find_landing(gf_pt2pt_request_t *request, void **data, size_t *count, ompi_datatype_t **type,
+                              struct gf_reason *why)
 {
     struct gf_host_data host = gf_pt2pt_request_host_data(request);
     gf_status status;

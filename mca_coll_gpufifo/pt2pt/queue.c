@@ -6,8 +6,8 @@
 
 #include "opal/runtime/opal_progress.h"
 
-/* A turn of MPI's progress takes some hundred nanoseconds, in which the end of a message on the device would go unnoticed: where few
- * are waited for, each turn looks so often. */
+/* A turn of MPI's progress takes some hundred nanoseconds, in which the end of a message on the device would go unnoticed:
+ * where few are waited for, each turn looks so often. */
 enum { LOOKS = 8, FEW = 4 };
 
 struct gf_pt2pt_queue *gf_pt2pt_queue_create(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Requests that the progress callback moves on, requests to reuse, and the lock that guards them and the rendezvous. One a process,
- * any thread.
+ * Requests that the progress callback moves on, requests to reuse, and the lock that guards them and the rendezvous. One a
+ * process, any thread.
  */
 #ifndef GF_MCA_PT2PT_QUEUE_H
 #define GF_MCA_PT2PT_QUEUE_H
@@ -23,8 +23,8 @@ struct gf_pt2pt_queue {
 
 /* Null: no host memory. */
 struct gf_pt2pt_queue *gf_pt2pt_queue_create(void);
-/* No progress any more, no offers and no pulls; requests may still be freed. Those still under way are left as they are: the PML may
- * still write to their memory. */
+/* No progress any more, no offers and no pulls; requests may still be freed. Those still under way are left as they are: the
+ * PML may still write to their memory. */
 void gf_pt2pt_queue_close(struct gf_pt2pt_queue *queue);
 /* Accepts null. */
 void gf_pt2pt_queue_destroy(struct gf_pt2pt_queue *queue);
@@ -52,7 +52,8 @@ static inline bool gf_pt2pt_queue_busy(const struct gf_pt2pt_queue *queue)
     return atomic_load_explicit(&queue->count, memory_order_relaxed) > 0;
 }
 
-/* The program has a buffer on this device: what offers and pulls need of it is made now, for it may wait for what the device does. */
+/* The program has a buffer on this device: what offers and pulls need of it is made now, for it may wait for what the device
+ * does. */
 void gf_pt2pt_queue_prepare(struct gf_pt2pt_queue *queue, int ordinal);
 
 /* A request counts until the callback ends it: from here on, though the callback has not got it yet. */
@@ -64,7 +65,8 @@ void gf_pt2pt_queue_add(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *reques
 /* The progress callback: moves on what can be moved, never waits. The number of requests that ended. */
 int gf_pt2pt_queue_progress(void);
 
-/* For an active receive that was not posted: its message, as gf_pt2pt_request_arrive has it. The request completes now or later. */
+/* For an active receive that was not posted: its message, as gf_pt2pt_request_arrive has it. The request completes now or
+ * later. */
 void gf_pt2pt_queue_deliver(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request, const ompi_status_public_t *status,
                             const void *data);
 

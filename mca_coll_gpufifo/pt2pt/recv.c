@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Receives. Any may match an RTS, whatever its buffer, if a process of this node is there to send one; then it gets a request of ours.
- * Only a blocking one to host memory, in a process with one thread, can do without, and looks at what it got.
+ * Receives. Any may match an RTS, whatever its buffer, if a process of this node is there to send one; then it gets a request of
+ * ours. Only a blocking one to host memory, in a process with one thread, can do without, and looks at what it got.
  */
 #include "mca_coll_gpufifo/pt2pt/functions.h"
 #include "mca_coll_gpufifo/pt2pt/host_receive.h"
@@ -164,8 +164,8 @@ static bool passes_matched(const struct ompi_message_t *message, const struct gf
     return !gf_pt2pt_message_is_ours(message) && !where;
 }
 
-static int imrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message, const struct gf_pointer *where,
-                  ompi_request_t **request)
+static int imrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message,
+                  const struct gf_pointer *where, ompi_request_t **request)
 {
     gf_pt2pt_request_t *ours;
     int result = gf_pt2pt_request_create(&(struct gf_pt2pt_arguments){

@@ -59,7 +59,8 @@ static void progress_board(struct gf_rendezvous *rendezvous, gf_offer_board *boa
     why.text[0] = '\0';
     failed = gf_offer_board_progress(board, &why) < 0;
     if (failed && !rendezvous->failing) {
-        gf_log(&mca_coll_gpufifo_component.log, GF_LOG_WARN, "a message that waits for its receiver cannot be set aside: %s", why.text);
+        gf_log(&mca_coll_gpufifo_component.log, GF_LOG_WARN,
+               "a message that waits for its receiver cannot be set aside: %s", why.text);
     }
     rendezvous->failing = failed;
 }
@@ -118,7 +119,8 @@ static gf_status board_of(struct gf_rendezvous *rendezvous, int ordinal, gf_offe
     return GF_OK;
 }
 
-/* The receiver's buffer is taken to be in device memory. Where this process sees one GPU only, its peers are taken to share it. */
+/* The receiver's buffer is taken to be in device memory. Where this process sees one GPU only, its peers are taken to share
+ * it. */
 static bool stages(const struct gf_rendezvous *rendezvous, gf_device *device, size_t bytes, struct gf_reason *why)
 {
     struct gf_pull_route route = {.bytes = bytes, .to_device = true};
@@ -130,7 +132,8 @@ static bool stages(const struct gf_rendezvous *rendezvous, gf_device *device, si
     if (gf_pull_choose(&rendezvous->config, &route) != GF_PULL_STAGE) {
         return false;
     }
-    gf_reason_set(why, "less than %zu bytes, and several processes share the GPU without MPS, so what runs on it waits for time slices",
+    gf_reason_set(why, "less than %zu bytes, and several processes share the GPU without MPS, so what runs on it waits for time "
+                  "slices",
                   rendezvous->config.solo_bytes);
     return true;
 }

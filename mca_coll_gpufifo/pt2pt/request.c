@@ -124,7 +124,8 @@ int gf_pt2pt_request_create(const struct gf_pt2pt_arguments *arguments, gf_pt2pt
     gf_mpi_take_over(request);
     fill(request, arguments);
     if (arguments->where) {
-        status = gf_pt2pt_bounce_open(&request->bounce, arguments->buffer, arguments->count, arguments->type, arguments->where, &why);
+        status = gf_pt2pt_bounce_open(&request->bounce, arguments->buffer, arguments->count, arguments->type, arguments->where,
+                                      &why);
         if (status == GF_OK) {
             gf_pt2pt_queue_prepare(gf_pt2pt_queue_get(), request->bounce.where.ordinal);
         } else {
@@ -137,8 +138,8 @@ int gf_pt2pt_request_create(const struct gf_pt2pt_arguments *arguments, gf_pt2pt
     return MPI_SUCCESS;
 }
 
-/* An inner request may be freed from within its own completion, so a receive to host memory, which completes there, keeps it until it is
- * freed itself. */
+/* An inner request may be freed from within its own completion, so a receive to host memory, which completes there, keeps it
+ * until it is freed itself. */
 void gf_pt2pt_request_complete(gf_pt2pt_request_t *request)
 {
     struct gf_reason why;

@@ -9,9 +9,9 @@
  *     inactive ──start──▶ INNER ──ordinary data──▶ (device: STORE, what came is on its way to the device) ─────▶ complete
  *                           └─────RTS──▶ PULL, the data are on their way ──▶ (device, with gaps: STORE) ──────▶ complete
  *
- * Most receives of most programs are from host to host memory, and pass on the short way: with one thread, a callback of the inner
- * request completes the outer one (request.c). All else is in the queue's list and moved on by the progress callback (queue.c),
- * which never waits, and calls into MPI only outside of its lock.
+ * Most receives of most programs are from host to host memory, and pass on the short way: with one thread, a callback of the
+ * inner request completes the outer one (request.c). All else is in the queue's list and moved on by the progress callback
+ * (queue.c), which never waits, and calls into MPI only outside of its lock.
  */
 #ifndef GF_MCA_PT2PT_REQUEST_H
 #define GF_MCA_PT2PT_REQUEST_H
@@ -28,8 +28,8 @@
 
 enum gf_pt2pt_phase { GF_PT2PT_IDLE, GF_PT2PT_INNER, GF_PT2PT_OFFERED, GF_PT2PT_PULL, GF_PT2PT_STORE };
 
-/* A request has two holders while it is active: the program, which frees it by MPI_Request_free or by a wait, and we, who complete it.
- * Who lets go last gives it back. */
+/* A request has two holders while it is active: the program, which frees it by MPI_Request_free or by a wait, and we, who
+ * complete it. Who lets go last gives it back. */
 enum gf_pt2pt_hold {
     GF_HOLD_BOTH,
     GF_HOLD_OURS,                      /* freed by the program, still under way */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The RTS (request to send): the message that travels in place of the data of a device buffer which the receiver fetches itself. It has
- * the envelope of that message, so the PML matches it; only its receiver knows it from ordinary data, by its size and the cookie.
+ * The RTS (request to send): the message that travels in place of the data of a device buffer which the receiver fetches itself.
+ * It has the envelope of that message, so the PML matches it; only its receiver knows it from ordinary data, by its size and the
+ * cookie.
  */
 #ifndef GF_MCA_PT2PT_RTS_H
 #define GF_MCA_PT2PT_RTS_H

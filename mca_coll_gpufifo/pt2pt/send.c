@@ -36,7 +36,8 @@ static __opal_attribute_noinline__ int send_anything(const void *buffer, size_t 
     return result == MPI_SUCCESS ? ompi_request_wait(&request, MPI_STATUS_IGNORE) : result;
 }
 
-/* Of a message to itself a process knows that its receive has ended, and MPI_Testsome must say so at once. Without threads it does. */
+/* Of a message to itself a process knows that its receive has ended, and MPI_Testsome must say so at once. Without threads it
+ * does. */
 static __opal_attribute_noinline__ int send_to_self(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag,
                                                     mca_pml_base_send_mode_t mode, ompi_communicator_t *comm)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages that the receiver fetches from the sender's buffer: what differs from those that the PML carries. Every rank sends to the
- * next and receives from the previous one.
+ * Messages that the receiver fetches from the sender's buffer: what differs from those that the PML carries. Every rank sends to
+ * the next and receives from the previous one.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -76,8 +76,8 @@ static void strided_receive(const struct ends *e)
     }
 }
 
-/* A message that is too long: the error, and nothing else changed than the first bytes; the sender hears nothing of it. (Longer ones
- * than these Open MPI itself writes past the end of host buffers.) */
+/* A message that is too long: the error, and nothing else changed than the first bytes; the sender hears nothing of it.
+ * (Longer ones than these Open MPI itself writes past the end of host buffers.) */
 static void truncate(const struct ends *e, bool fetches)
 {
     const size_t rooms[] = {0, 5, 67, 500};
@@ -230,8 +230,8 @@ static const struct {
     {"order", order},                   {"persistent", persistent},
 };
 
-/* Usage: test_pt2pt_pull [threads] [staged] [device]. staged: messages between these ranks are not fetched, but all else must hold.
- * device: only between device buffers, and none too long: for a PML that has its own trouble with the rest. */
+/* Usage: test_pt2pt_pull [threads] [staged] [device]. staged: messages between these ranks are not fetched, but all else must
+ * hold. device: only between device buffers, and none too long: for a PML that has its own trouble with the rest. */
 int main(int argc, char **argv)
 {
     static const enum gpufifo_memory kinds[][2] = {
