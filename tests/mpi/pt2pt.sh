@@ -15,6 +15,7 @@ traffic() {
         run $ranks tests/mpi/test_pt2pt_stress 3 10 "$ranks$1"
     done
     run 2 tests/mpi/test_pt2pt_pull
+    run 3 tests/mpi/test_pt2pt_absent
     run 3 tests/mpi/test_pt2pt_pull threads
     run 2 +noipc tests/mpi/test_pt2pt_pull staged
     run 2 +solo tests/mpi/test_pt2pt_pull staged
