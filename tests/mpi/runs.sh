@@ -85,7 +85,7 @@ good() {
 
 # 137: killed as the time limit was over, or what mpirun gives where a rank was killed.
 timed_out() {
-    [ $result -eq 124 ] || { [ $result -eq 137 ] && ! grep -q "exited on signal 9" "$output"; }
+    [ $result -eq 124 ] || { [ $result -eq 137 ] && ! grep -q "signal 9 (Killed)" "$output"; }
 }
 
 # judge WANTED-STATUS TEXT: zero, nonzero or any; TEXT may be empty.
