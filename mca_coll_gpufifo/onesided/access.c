@@ -10,8 +10,8 @@
 
 enum { KINDS = 16 };                   /* components of one-sided communication in one process; there are five */
 
-/* A component gives all of its windows the same functions, so they are kept once a component. A function that we leave alone tells whose a
- * window is. Kinds are added under the lock and never change: who sees the count sees them. */
+/* A component gives all of its windows the same functions, so they are kept once a component. A function that we leave alone
+ * tells whose a window is. Kinds are added under the lock and never change: who sees the count sees them. */
 struct gf_accesses {
     pthread_mutex_t lock;
     _Atomic int count;
@@ -57,8 +57,8 @@ static int refuse(const char *function)
     return gf_windows_refuse(function, "a buffer of this call");
 }
 
-static int put(const void *origin, gf_mpi_count count, ompi_datatype_t *type, int target, ptrdiff_t disp, gf_mpi_count target_count,
-               ompi_datatype_t *target_type, ompi_win_t *win)
+static int put(const void *origin, gf_mpi_count count, ompi_datatype_t *type, int target, ptrdiff_t disp,
+               gf_mpi_count target_count, ompi_datatype_t *target_type, ompi_win_t *win)
 {
     if (gf_pt2pt_is_device(origin, count, type)) {
         return refuse("MPI_Put");
@@ -84,8 +84,8 @@ static int accumulate(const void *origin, gf_mpi_count count, ompi_datatype_t *t
     return below(win)->osc_accumulate(origin, count, type, target, disp, target_count, target_type, op, win);
 }
 
-static int compare_and_swap(const void *origin, const void *compare, void *result, ompi_datatype_t *type, int target, ptrdiff_t disp,
-                            ompi_win_t *win)
+static int compare_and_swap(const void *origin, const void *compare, void *result, ompi_datatype_t *type, int target,
+                            ptrdiff_t disp, ompi_win_t *win)
 {
     if (gf_memory_is_device(origin) || gf_memory_is_device(compare) || gf_memory_is_device(result)) {
         return refuse("MPI_Compare_and_swap");
@@ -113,8 +113,8 @@ static int get_accumulate(const void *origin, gf_mpi_count count, ompi_datatype_
                                           target_type, op, win);
 }
 
-static int rput(const void *origin, gf_mpi_count count, ompi_datatype_t *type, int target, ptrdiff_t disp, gf_mpi_count target_count,
-                ompi_datatype_t *target_type, ompi_win_t *win, ompi_request_t **request)
+static int rput(const void *origin, gf_mpi_count count, ompi_datatype_t *type, int target, ptrdiff_t disp,
+                gf_mpi_count target_count, ompi_datatype_t *target_type, ompi_win_t *win, ompi_request_t **request)
 {
     if (gf_pt2pt_is_device(origin, count, type)) {
         return refuse("MPI_Rput");

@@ -106,8 +106,11 @@ static int select_window(ompi_win_t *win, void **base, size_t size, gf_mpi_disp_
     if (flavor == MPI_WIN_FLAVOR_CREATE) {
         result = find_device_memory(*base, size, comm, &device);
     }
-    if (result != OMPI_SUCCESS || device) {
-        return device ? gf_windows_refuse("MPI_Win_create", "the memory of this rank, or of another one of its communicator,") : result;
+    if (result != OMPI_SUCCESS) {
+        return result;
+    }
+    if (device) {
+        return gf_windows_refuse("MPI_Win_create", "the memory of this rank, or of another one of its communicator,");
     }
     other = best_other(win, base, size, disp_unit, comm, info, flavor, &result);
     if (!other) {
@@ -116,7 +119,8 @@ static int select_window(ompi_win_t *win, void **base, size_t size, gf_mpi_disp_
     result = other->osc_select(win, base, size, disp_unit, comm, info, flavor, model);
     if (result == OMPI_SUCCESS && !gf_accesses_guard(the_windows()->accesses, win)) {
         gf_log(&mca_coll_gpufifo_component.log, GF_LOG_PATH,
-               "one-sided communication by %s: device memory at the origin is not noticed", other->osc_version.mca_component_name);
+               "one-sided communication by %s: device memory at the origin is not noticed",
+               other->osc_version.mca_component_name);
     }
     return result;
 }

@@ -58,7 +58,8 @@ static int take(ompi_communicator_t *comm, struct found *found, struct ompi_mess
         *message = gf_stash_take(found->entry);
         return OMPI_SUCCESS;
     }
-    result = gf_pt2pt_saved()->pml_improbe(found->status.MPI_SOURCE, found->status.MPI_TAG, comm, &there, message, &found->status);
+    result = gf_pt2pt_saved()->pml_improbe(found->status.MPI_SOURCE, found->status.MPI_TAG, comm, &there, message,
+                                             &found->status);
     found->there = result == OMPI_SUCCESS && there;
     return result;
 }

@@ -13,11 +13,11 @@ import sys
 import time
 import unittest
 
-# Spawning and connecting need a network between the processes; with Open MPI 4.1 on one node these tests hang or crash by themselves.
-# The others are about Python, files and datatypes, and send nothing.
+# Spawning and connecting need a network between the processes; with Open MPI 4.1 on one node these tests hang or crash by
+# themselves. The others are about Python, files and datatypes, and send nothing.
 LEFT_OUT = {"test_spawn", "test_dynproc",
-            "test_cffi", "test_ctypes", "test_datatype", "test_dl", "test_doc", "test_environ", "test_file", "test_io", "test_memory",
-            "test_pack", "test_util_dtlib"}
+            "test_cffi", "test_ctypes", "test_datatype", "test_dl", "test_doc", "test_environ", "test_file", "test_io",
+            "test_memory", "test_pack", "test_util_dtlib"}
 WITH_ARRAYS = {"test_cco_buf", "test_cco_nb_buf", "test_cco_nb_vec", "test_cco_ngh_buf", "test_cco_vec", "test_p2p_buf",
                "test_p2p_buf_matched"}
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Point-to-point under ThreadSanitizer, over ob1: random messages and probes, of one thread and of several. Any report fails the run.
-# Without that sanitizer it shows no more than pt2pt.sh does.
+# Point-to-point under ThreadSanitizer, over ob1: random messages and probes, of one thread and of several. Any report fails the
+# run. Without that sanitizer it shows no more than pt2pt.sh does.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 export TSAN_OPTIONS="suppressions=$(cd "${srcdir:-.}" && pwd)/tests/mpi/tsan.supp history_size=4"

@@ -46,7 +46,8 @@ static void check_works(const struct window *w)
     MPI_Win_fence(0, w->win);
     MPI_Get(back, 4, MPI_INT, w->next, 0, 4, MPI_INT, w->win);
     MPI_Win_fence(0, w->win);
-    harness_check(w->h, memcmp(mine, back, sizeof mine) == 0 && w->memory[3] == 100 * w->previous + 3, "%s: put and get", w->name);
+    harness_check(w->h, memcmp(mine, back, sizeof mine) == 0 && w->memory[3] == 100 * w->previous + 3, "%s: put and get",
+                  w->name);
     MPI_Accumulate(&one, 1, MPI_INT, w->next, 0, 1, MPI_INT, MPI_SUM, w->win);
     MPI_Win_fence(0, w->win);
     MPI_Fetch_and_op(&one, &result[0], MPI_INT, w->next, 0, MPI_SUM, w->win);
@@ -100,10 +101,12 @@ static void check_window(struct window *w)
 
 static struct window ring(struct harness *h, const char *name)
 {
-    return (struct window){.h = h, .next = (h->rank + 1) % h->ranks, .previous = (h->rank + h->ranks - 1) % h->ranks, .name = name};
+    return (struct window){.h = h, .next = (h->rank + 1) % h->ranks, .name = name,
+                           .previous = (h->rank + h->ranks - 1) % h->ranks};
 }
 
-/* Not every component of Open MPI makes every kind of window, nor for one rank. True: this one makes those of memory that exists. */
+/* Not every component of Open MPI makes every kind of window, nor for one rank. True: this one makes those of memory that
+ * exists. */
 static bool host_windows(struct harness *h)
 {
     struct window created = ring(h, "created"), allocated = ring(h, "allocated"), shared = ring(h, "shared");

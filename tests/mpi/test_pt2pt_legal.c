@@ -120,7 +120,8 @@ static void free_another(const struct ends *e)
     }
 }
 
-/* The buffer is freed as soon as its send is complete, and the next message has another one, which may well lie at the same address. */
+/* The buffer is freed as soon as its send is complete, and the next message has another one, which may well lie at the same
+ * address. */
 static void reuse_address(const struct ends *e)
 {
     for (int i = 0; i < ROUNDS * SIZES; i++) {
@@ -184,8 +185,8 @@ static void thousand(const struct ends *e)
     free(requests);
 }
 
-/* Not allowed, strictly, but everywhere: all ranks send small messages first and receive then. To itself a process may send less so
- * with 4.1's ob1, of host memory too. */
+/* Not allowed, strictly, but everywhere: all ranks send small messages first and receive then. To itself a process may send
+ * less so with 4.1's ob1, of host memory too. */
 static void send_first(const struct ends *e)
 {
     for (int i = 0; i < (e->h->ranks == 1 ? 2 : 3); i++) {
@@ -208,8 +209,13 @@ static const struct {
     const char *name;
     void (*run)(const struct ends *);
 } tests[] = {
-    {"synchronise", synchronise}, {"long kernel", long_kernel},   {"free another", free_another}, {"reuse address", reuse_address},
-    {"overwrite", overwrite},     {"thousand", thousand},         {"send first", send_first},
+    {"synchronise", synchronise},
+    {"long kernel", long_kernel},
+    {"free another", free_another},
+    {"reuse address", reuse_address},
+    {"overwrite", overwrite},
+    {"thousand", thousand},
+    {"send first", send_first},
 };
 
 /* test_pt2pt_legal [NAME] */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Probes: they report the size that was sent, leave the message where it is, and the order of messages is kept whatever was probed
- * before. Many messages have 67 bytes: so long is the note with which a large one is announced, and what looks like a note must
- * not be taken for one.
+ * Probes: they report the size that was sent, leave the message where it is, and the order of messages is kept whatever was
+ * probed before. Many messages have 67 bytes: so long is the note with which a large one is announced, and what looks like a
+ * note must not be taken for one.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -103,7 +103,8 @@ static void receive(const struct crowd *crowd, enum receiving how, int tag, int 
         MPI_Request_free(&request);
         break;
     case SENDRECV:
-        MPI_Sendrecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, to.data, (int)to.bytes, MPI_BYTE, e->previous, tag, crowd->comm, &status);
+        MPI_Sendrecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, to.data, (int)to.bytes, MPI_BYTE, e->previous, tag,
+                     crowd->comm, &status);
         break;
     default:
         receive_matched(crowd, how, tag, &to, &status);
@@ -154,6 +155,7 @@ static void matched_first(const struct ends *e)
 {
     struct crowd crowd;
     MPI_Message messages[CROWD];
+    MPI_Fint handles[CROWD];
     MPI_Status status;
     int there = 0;
 
@@ -162,7 +164,8 @@ static void matched_first(const struct ends *e)
     for (int i = CROWD - 1; i > 0; i -= 2) {
         MPI_Mprobe(e->previous, i, MPI_COMM_WORLD, &messages[i], &status);
         status_check(e, &status, e->previous, i, sizes[i]);
-        messages[i] = MPI_Message_f2c(MPI_Message_c2f(messages[i]));
+        handles[i] = MPI_Message_c2f(messages[i]);
+        messages[i] = MPI_Message_f2c(handles[i]);
     }
     for (int i = 0; i < CROWD; i++) {
         struct buffer to;
@@ -170,6 +173,7 @@ static void matched_first(const struct ends *e)
         if (i % 2 == (CROWD - 1) % 2 && i > 0) {
             landing_create(e, &to, sizes[i]);
             MPI_Mrecv(to.data, (int)sizes[i], MPI_BYTE, &messages[i], &status);
+            harness_check(e->h, MPI_Message_f2c(handles[i]) == NULL, "%s: the handle is left", e->name);
             status_check(e, &status, e->previous, i, sizes[i]);
             landing_check(e, &to, sizes[i], e->previous, 90 + (unsigned)i);
         } else {
@@ -224,7 +228,8 @@ static void posted_first(const struct ends *e)
     crowd_finish(&crowd);
 }
 
-/* A synchronous send is not complete because somebody looked. But for one of a note's size from host memory: gpufifo cannot help that. */
+/* A synchronous send is not complete because somebody looked. But for one of a note's size from host memory: gpufifo cannot
+ * help that. */
 static void synchronous(const struct ends *e)
 {
     for (int i = e->from == GPUFIFO_MEMORY_DEVICE && e->h->ranks > 1 ? 0 : 3; i < CROWD; i += 3) {

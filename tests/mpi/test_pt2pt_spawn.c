@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages with device buffers between a job and the one that it spawns. Each process exchanges with all of the other side, through
- * the intercommunicator, and then with its neighbours in the communicator merged of both.
+ * Messages with device buffers between a job and the one that it spawns. Each process exchanges with all of the other side,
+ * through the intercommunicator, and then with its neighbours in the communicator merged of both.
  *   test_pt2pt_spawn CHILDREN
  */
 #include <mpi.h>
@@ -81,7 +81,8 @@ static void all_ways(struct harness *h, MPI_Comm inter, bool child)
     h->rank = 0;
     for (int from = 0; from < 2; from++) {
         for (int to = 0; to < 2; to++) {
-            struct ends apart = ends_of(h, kinds[from], kinds[to], "across"), together = ends_of(h, kinds[from], kinds[to], "around");
+            struct ends apart = ends_of(h, kinds[from], kinds[to], "across");
+            struct ends together = ends_of(h, kinds[from], kinds[to], "around");
 
             across(&apart, inter, child);
             around(&together, merged);
