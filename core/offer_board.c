@@ -237,6 +237,9 @@ gf_status gf_offer_poll(gf_offer_board *board, uint32_t index, struct gf_reason 
     gf_status status = GF_OK;
 
     assert(entry->held && "this offer has ended before");
+    if (entry->copied) {
+        return GF_IN_PROGRESS;
+    }
     if (!gf_offer_ended(state)) {
         if (!entry->moved) {
             return GF_IN_PROGRESS;
@@ -261,6 +264,10 @@ gf_status gf_offer_withdraw(gf_offer_board *board, uint32_t index)
     struct gf_offer_entry *entry = &board->entries[index];
     struct gf_offer *offer = gf_offer_shared(board, (int)index);
 
+    if (entry->copied) {
+        gf_device_stream_sync(board->device, board->stream);
+        gf_offer_finish_moves(board, NULL);
+    }
     if (!gf_host_move(&offer->state, entry->moved ? gf_offer_word(entry->generation, GF_OFFER_MOVED) : entry->word,
                       GF_OFFER_FREE)) {
         return GF_IN_PROGRESS;

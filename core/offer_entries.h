@@ -18,6 +18,7 @@ struct gf_offer_entry {
     uint32_t generation;
     bool held;                     /* by the caller, until poll has told it the end */
     bool moved;
+    bool copied;                   /* into a slot: not the program's yet, whatever the receiver says */
     int slot;                      /* where it has been or is being moved, or GF_OFFER_NONE */
     int older, newer;              /* the waiting ones, in the order in which they were made; GF_OFFER_NONE at the ends */
     bool waits;                    /* in that list: may be moved */
@@ -29,7 +30,6 @@ struct gf_offer_entry {
 /* One copy into a slot that is under way. */
 struct gf_offer_copy {
     int index;
-    uint32_t generation;           /* the offer may have ended meanwhile, and be another one now */
     int slot;
 };
 
@@ -67,6 +67,9 @@ static inline uint64_t gf_offer_now_ns(void)
 
 /* No longer one of those that wait to be moved; nothing if it is none of them. */
 void gf_offer_remove_waiting(gf_offer_board *board, int index);
+
+/* Ends copies that are finished, and says for each offer whether it was moved by it. GF_IN_PROGRESS while they run. */
+gf_status gf_offer_finish_moves(gf_offer_board *board, struct gf_reason *why);
 
 /* Frees what was moved and has been fetched since. */
 void gf_offer_collect_parked(gf_offer_board *board);

@@ -17,19 +17,16 @@ static void settle_move(gf_offer_board *board, const struct gf_offer_copy *move)
     struct gf_offer_entry *entry = &board->entries[move->index];
     struct gf_offer *offer = gf_offer_shared(board, move->index);
 
-    if (entry->held && entry->generation == move->generation) {
-        offer->slot = move->slot;
-        if (gf_host_move(&offer->state, entry->word, gf_offer_word(entry->generation, GF_OFFER_MOVED))) {
-            entry->moved = true;
-            entry->slot = move->slot;
-            return;
-        }
+    offer->slot = move->slot;
+    if (gf_host_move(&offer->state, entry->word, gf_offer_word(entry->generation, GF_OFFER_MOVED))) {
+        entry->moved = true;
+        entry->slot = move->slot;
+        return;
     }
     board->free_slots[board->free_slot_count++] = move->slot;
 }
 
-/* True when no copy is under way any more. */
-static gf_status finish_moves(gf_offer_board *board, struct gf_reason *why)
+gf_status gf_offer_finish_moves(gf_offer_board *board, struct gf_reason *why)
 {
     if (board->move_count == 0) {
         return GF_OK;
@@ -39,8 +36,13 @@ static gf_status finish_moves(gf_offer_board *board, struct gf_reason *why)
     if (status == GF_IN_PROGRESS) {
         return status;
     }
-    for (int i = 0; i < board->move_count && status == GF_OK; i++) {
-        settle_move(board, &board->moves[i]);
+    for (int i = 0; i < board->move_count; i++) {
+        board->entries[board->moves[i].index].copied = false;
+        if (status == GF_OK) {
+            settle_move(board, &board->moves[i]);
+        } else {
+            board->free_slots[board->free_slot_count++] = board->moves[i].slot;
+        }
     }
     board->move_count = 0;
     if (status != GF_OK) {
@@ -60,13 +62,14 @@ static gf_status start_move(gf_offer_board *board, int index, struct gf_reason *
     }
     int slot = board->free_slots[--board->free_slot_count];
 
-    board->moves[board->move_count++] = (struct gf_offer_copy){ .index = index, .generation = entry->generation, .slot = slot };
+    board->moves[board->move_count++] = (struct gf_offer_copy){ .index = index, .slot = slot };
     status = gf_device_copy(board->device, board->stream, board->memory->slots[slot], entry->address, entry->bytes);
     if (status != GF_OK) {
         board->move_count--;
         board->free_slots[board->free_slot_count++] = slot;
         gf_reason_set(why, "a small message cannot be copied to host memory: %s", gf_status_string(status));
     }
+    entry->copied = status == GF_OK;
     return status;
 }
 
@@ -106,7 +109,7 @@ gf_status gf_offer_board_progress(gf_offer_board *board, struct gf_reason *why)
     if (++board->calls % CALLS_PER_LOOK == 0 && board->free_count < GF_OFFERS) {
         look_at_takers(board);
     }
-    gf_status status = finish_moves(board, why);
+    gf_status status = gf_offer_finish_moves(board, why);
 
     if (status != GF_OK) {
         return status == GF_IN_PROGRESS ? GF_OK : status;
