@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * By which path a message goes, what is said of it, and the shapes of launches.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/offer_board.h"
+#include "core/pull_plan.h"
+#include "kernels/work.h"
+
+enum { KIB = 1024, MIB = 1 << 20 };
+
+static void test_paths(void **state)
+{
+    static const struct { struct gf_pull_route route; enum gf_pull_path path; const char *said; } cases[] = {
+        { { .bytes = 8, .same_device = true, .concurrent = true, .to_device = true }, GF_PULL_KERNEL, "by a kernel" },
+        { { .bytes = 90 * MIB, .same_device = true, .concurrent = true, .to_device = true }, GF_PULL_KERNEL, "by a kernel" },
+        { { .bytes = 100 * MIB, .same_device = true, .concurrent = true, .to_device = true }, GF_PULL_COPY_ENGINE, "copy engine" },
+        { { .bytes = 63 * KIB, .same_device = true, .concurrent = true }, GF_PULL_KERNEL, "less than 65536" },
+        { { .bytes = 64 * KIB, .same_device = true, .concurrent = true }, GF_PULL_COPY_ENGINE, "65536 bytes or more" },
+        { { .bytes = 8, .same_device = true, .to_device = true }, GF_PULL_STAGE, "without MPS" },
+        { { .bytes = 4 * MIB - 1, .same_device = true, .to_device = true }, GF_PULL_STAGE, "staged" },
+        { { .bytes = 4 * MIB, .same_device = true, .to_device = true }, GF_PULL_COPY_ENGINE, "time slice" },
+        { { .bytes = 8, .to_device = true }, GF_PULL_KERNEL, "by a kernel" },
+    };
+    struct gf_pull_config config;
+
+    (void)state;
+    gf_pull_config_default(&config);
+    assert_true(config.move_bytes <= GF_OFFER_SLOT_BYTES);
+    config.copy_engine_bytes = 100 * MIB;
+    config.host_kernel_bytes = 64 * KIB;
+    config.solo_bytes = 4 * MIB;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct gf_reason reason = { "" };
+
+        assert_int_equal(gf_pull_choose(&config, &cases[i].route), cases[i].path);
+        gf_pull_explain(&config, &cases[i].route, &reason);
+        assert_non_null(strstr(reason.text, cases[i].said));
+    }
+}
+
+/* Every block has a share, all bytes have a block, and the device's limits hold. */
+static void expect_shape(const struct gf_pull_config *config, uint32_t device_blocks, uint64_t bytes, bool list)
+{
+    struct gf_pull_shape shape;
+
+    gf_pull_shape_choose(config, device_blocks, bytes, list, &shape);
+    assert_true(shape.blocks >= 1 && shape.blocks <= GF_PULL_BLOCKS);
+    assert_true(shape.blocks <= (config->blocks > 0 ? config->blocks : device_blocks));
+    assert_true(shape.threads >= 32 && shape.threads <= GF_BLOCK_THREADS && shape.threads % 32 == 0);
+    assert_true(shape.share > 0 && shape.share % GF_LINE == 0);
+    assert_true((shape.blocks - 1) * shape.share < bytes);
+    if (list || config->share_bytes == 0) {
+        assert_true(shape.blocks * shape.share >= bytes);
+    }
+}
+
+static void test_shapes(void **state)
+{
+    static const uint32_t devices[] = { 1, 3, 8, 132, 264, 1000 };
+    struct gf_pull_config config;
+
+    (void)state;
+    gf_pull_config_default(&config);
+    for (size_t d = 0; d < sizeof devices / sizeof devices[0]; d++) {
+        for (uint64_t bytes = GF_LINE; bytes < (uint64_t)16 << 30; bytes = (bytes * 3 / 2 + GF_LINE) / GF_LINE * GF_LINE) {
+            for (config.share_bytes = 0; config.share_bytes < 100000; config.share_bytes += 16384) {
+                for (config.blocks = 0; config.blocks < 200; config.blocks += 66) {
+                    expect_shape(&config, devices[d], bytes, false);
+                    expect_shape(&config, devices[d], bytes, true);
+                }
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_shapes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
