@@ -21,7 +21,7 @@ static void test_paths(void **state)
     static const struct { struct gf_pull_route route; enum gf_pull_path path; const char *said; } cases[] = {
         { { .bytes = 8, .same_device = true, .concurrent = true, .to_device = true }, GF_PULL_KERNEL, "by a kernel" },
         { { .bytes = 90 * MIB, .same_device = true, .concurrent = true, .to_device = true }, GF_PULL_KERNEL, "by a kernel" },
-        { { .bytes = 100 * MIB, .same_device = true, .concurrent = true, .to_device = true }, GF_PULL_COPY_ENGINE, "copy engine" },
+        { { .bytes = 100 * MIB, .same_device = true, .concurrent = true, .to_device = true }, GF_PULL_COPY_ENGINE, "engine" },
         { { .bytes = 63 * KIB, .same_device = true, .concurrent = true }, GF_PULL_KERNEL, "less than 65536" },
         { { .bytes = 64 * KIB, .same_device = true, .concurrent = true }, GF_PULL_COPY_ENGINE, "65536 bytes or more" },
         { { .bytes = 8, .same_device = true, .to_device = true }, GF_PULL_STAGE, "without MPS" },
