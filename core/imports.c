@@ -85,6 +85,23 @@ static gf_status open_mapping(struct gf_imports *imports, const struct gf_offer 
     return GF_OK;
 }
 
+/* CUDA does not map one piece of memory twice in a process. Small allocations share pieces, so a new buffer may be refused because
+ * one is mapped still that was freed. Is there any to close that nobody uses? */
+static bool drop_idle(struct gf_imports *imports, const void *owner, bool stale_only)
+{
+    struct gf_import *next;
+    bool any = false;
+
+    for (struct gf_import *import = imports->oldest; import; import = next) {
+        next = import->newer;
+        if (import->owner == owner && (import->stale || !stale_only)) {
+            drop(imports, import);
+            any = true;
+        }
+    }
+    return any;
+}
+
 static gf_status add(struct gf_imports *imports, const void *owner, const struct gf_offer *offer, struct gf_import **added,
                      struct gf_reason *why)
 {
@@ -97,6 +114,11 @@ static gf_status add(struct gf_imports *imports, const void *owner, const struct
     find_stale(imports, owner, offer);
     gf_status status = open_mapping(imports, offer, import, why);
 
+    for (int try = 0; try < 2 && status == GF_ERR_UNSUPPORTED; try++) {
+        if (drop_idle(imports, owner, try == 0)) {
+            status = open_mapping(imports, offer, import, why);
+        }
+    }
     if (status != GF_OK) {
         free(import);
         return status;

@@ -5,7 +5,8 @@
  *
  * A buffer id is never used again in its process, so a mapping is never taken for that of a newer buffer at the same address.
  * The older mapping is *stale*, and keeps memory from being used that its owner has freed. Closing one waits for all kernels of
- * this process, also for those of the program that wait for a message; so stale ones are closed only when they are too much.
+ * this process, also for those of the program that wait for a message; so stale ones are closed only when they are too much, or
+ * when the device refuses a new mapping because of one.
  */
 #ifndef GF_CORE_IMPORTS_H
 #define GF_CORE_IMPORTS_H

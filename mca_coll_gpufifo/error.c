@@ -66,6 +66,9 @@ int gf_error_to_mpi(gf_status status, const struct gf_reason *why, ompi_communic
             mpi = errors[i].mpi;
         }
     }
+    if (status == GF_ERR_UNSUPPORTED && !mca_coll_gpufifo_component.config.strict) {
+        advice = "Run with --mca coll_gpufifo_verbose 1 to see which paths were tried.";
+    }
     if (is_first_of_its_kind(status)) {
         gf_show_help("call-failed", function, comm->c_name, ompi_comm_rank(comm), gf_status_string(status), text, advice);
     } else {

@@ -169,6 +169,7 @@ CUresult cuGetErrorName(CUresult error, const char **name)
         { CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY" }, { CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE" },
         { CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS" },
         { CUDA_ERROR_CONTEXT_IS_DESTROYED, "CUDA_ERROR_CONTEXT_IS_DESTROYED" },
+        { CUDA_ERROR_ALREADY_MAPPED, "CUDA_ERROR_ALREADY_MAPPED" },
     };
     *name = NULL;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -387,6 +388,8 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *address, CUipcMemHandle handle, unsi
     (void)handle;
     (void)flags;
     ENTER(enter_context);
+    if (fake.maps_once && fake.mappings > 0)
+        return CUDA_ERROR_ALREADY_MAPPED;
     *address = make(FAKE_IMPORTED, 4096);
     fake.mappings++;
     return CUDA_SUCCESS;

@@ -22,6 +22,7 @@ struct fake_cuda {
     bool mps;                       /* the attribute CU_DEVICE_ATTRIBUTE_MPS_ENABLED */
     bool knows_ipc;                 /* the driver knows the attribute CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED */
     bool ipc;
+    bool maps_once;                 /* memory of other processes: refuses a second mapping while there is one */
     bool shut_down;                 /* the driver has ended, as it does when the process leaves main */
 
     /* What the test reads. */

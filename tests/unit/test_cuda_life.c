@@ -43,6 +43,8 @@ static void test_launch(void **state)
         [GF_KERNEL_ALLREDUCE_RING] = "gf_kernel_allreduce_ring",
         [GF_KERNEL_REDUCE_LOCAL] = "gf_kernel_reduce_local",
         [GF_KERNEL_COPY_LIST] = "gf_kernel_copy_list",
+        [GF_KERNEL_PULL] = "gf_kernel_pull",
+        [GF_KERNEL_PULL_LIST] = "gf_kernel_pull_list",
     };
     static const size_t bytes[GF_KERNEL_COUNT] = {
         [GF_KERNEL_ALLREDUCE_ONE_SHOT] = sizeof(struct gf_one_shot_work),
@@ -50,6 +52,8 @@ static void test_launch(void **state)
         [GF_KERNEL_ALLREDUCE_RING] = sizeof(struct gf_ring_work),
         [GF_KERNEL_REDUCE_LOCAL] = sizeof(struct gf_local_work),
         [GF_KERNEL_COPY_LIST] = sizeof(struct gf_copy_work),
+        [GF_KERNEL_PULL] = sizeof(struct gf_pull_work),
+        [GF_KERNEL_PULL_LIST] = sizeof(struct gf_pull_list_work),
     };
     char work[4096] = { 0 };
     gf_device *device = open_with_kernels();

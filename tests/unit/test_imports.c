@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The table of mappings against a fake libcuda.so.1 that refuses what the real one refuses.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "core/imports.h"
+#include "tests/support/fake_cuda_run.h"
+
+enum { BYTES = 4096 };
+
+static const int owner = 1, other_owner = 2;
+
+/* As a peer offers a buffer. buffer_id tells an allocation from a later one at the same place. */
+static struct gf_offer offer_of(gf_device *device, uint64_t base, uint64_t buffer_id)
+{
+    struct gf_offer offer = {.bytes = 8, .buffer_id = buffer_id, .base = base, .size = BYTES};
+    void *memory;
+
+    assert_int_equal(gf_device_alloc(device, BYTES, &memory, NULL), GF_OK);
+    assert_int_equal(gf_device_ipc_export(device, memory, &offer.handle, NULL), GF_OK);
+    assert_int_equal(gf_device_free(device, memory), GF_OK);
+    offer.handle = fake_cuda_from_another_process(offer.handle);
+    return offer;
+}
+
+static void test_kept(void **state)
+{
+    (void)state;
+    struct gf_imports imports = {.device = fake_cuda_open_device()};
+    struct gf_offer offer = offer_of(imports.device, 1 << 20, 7);
+    struct gf_import *first, *again;
+    struct gf_reason why;
+
+    assert_int_equal(gf_imports_get(&imports, &owner, &offer, &first, &why), GF_OK);
+    gf_imports_put(&imports, first);
+    assert_int_equal(gf_imports_get(&imports, &owner, &offer, &again, &why), GF_OK);
+    assert_ptr_equal(again, first);
+    assert_int_equal(fake->calls("cuIpcOpenMemHandle_v2"), 1);
+    gf_imports_put(&imports, again);
+    gf_imports_clear(&imports);
+    assert_int_equal(fake->mappings, 0);
+    gf_device_close(imports.device);
+}
+
+/* The buffer was freed, and a new one is where it was: a driver that maps both keeps both, for closing one may wait for the program's
+ * kernels. */
+static void test_stale_is_kept(void **state)
+{
+    (void)state;
+    struct gf_imports imports = {.device = fake_cuda_open_device()};
+    struct gf_offer old = offer_of(imports.device, 1 << 20, 7), new = offer_of(imports.device, 1 << 20, 8);
+    struct gf_import *import;
+    struct gf_reason why;
+
+    assert_int_equal(gf_imports_get(&imports, &owner, &old, &import, &why), GF_OK);
+    gf_imports_put(&imports, import);
+    assert_int_equal(gf_imports_get(&imports, &owner, &new, &import, &why), GF_OK);
+    assert_int_equal(fake->mappings, 2);
+    gf_imports_put(&imports, import);
+    gf_imports_clear(&imports);
+    gf_device_close(imports.device);
+}
+
+/* A driver that refuses the second: near is 0 where the new buffer overlaps the freed one, else it only shares a piece of memory
+ * with it. */
+static void refuse_second(uint64_t near)
+{
+    struct gf_imports imports = {.device = fake_cuda_open_device()};
+    struct gf_offer old = offer_of(imports.device, 1 << 20, 7), new = offer_of(imports.device, (1 << 20) + near, 8);
+    struct gf_import *import, *second;
+    struct gf_reason why = {""};
+
+    fake->maps_once = true;
+    assert_int_equal(gf_imports_get(&imports, &owner, &old, &import, &why), GF_OK);
+    assert_int_equal(gf_imports_get(&imports, &owner, &new, &second, &why), GF_ERR_UNSUPPORTED);      /* it is in use */
+    assert_non_null(strstr(why.text, "ALREADY_MAPPED"));
+    gf_imports_put(&imports, import);
+    assert_int_equal(gf_imports_get(&imports, &other_owner, &new, &second, &why), GF_ERR_UNSUPPORTED);
+    assert_int_equal(gf_imports_get(&imports, &owner, &new, &second, &why), GF_OK);
+    assert_int_equal(fake->mappings, 1);
+    assert_int_equal(fake->calls("cuIpcCloseMemHandle"), 1);
+    gf_imports_put(&imports, second);
+    gf_imports_clear(&imports);
+    gf_device_close(imports.device);
+}
+
+static void test_refused_for_a_stale_one(void **state)
+{
+    (void)state;
+    refuse_second(0);
+}
+
+static void test_refused_for_a_neighbour(void **state)
+{
+    (void)state;
+    refuse_second(BYTES);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_cuda_setup, fake_cuda_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_kept), TEST(test_stale_is_kept), TEST(test_refused_for_a_stale_one), TEST(test_refused_for_a_neighbour),
+    };
+    return argc < 2 ? fake_cuda_rerun("fake_cuda", "whole") : cmocka_run_group_tests(tests, NULL, NULL);
+}
