@@ -123,7 +123,7 @@ static void draw(uint64_t *state, struct message *messages)
 
     for (int i = 0; i < MESSAGES; i++) {
         struct message *m = &messages[i];
-        size_t whole = (size_t)CHUNK * gftest_random(state, 12);
+        size_t whole = (size_t)CHUNK * gftest_random(state, gftest_random(state, 4) ? 12 : 3 * GF_PIPE_DEPTH);
 
         m->bytes = whole + gftest_random(state, 3) < 2 ? 1 : whole + gftest_random(state, 3) - 1;
         m->fetched = gftest_random(state, 4) == 0 ? gftest_random(state, m->bytes + 1) : m->bytes;
@@ -221,7 +221,7 @@ static void run(const char *emulated, int (*body)(struct gftest_rank *), struct 
 
 static const struct gf_pipe_config few = { .chunk_bytes = CHUNK, .slots = 5, .depth = 3 };
 static const struct gf_pipe_config one = { .chunk_bytes = CHUNK, .slots = 1, .depth = 1 };
-static const struct gf_pipe_config many = { .chunk_bytes = 2 * CHUNK, .slots = 40, .depth = GF_PIPE_DEPTH };
+static const struct gf_pipe_config many = { .chunk_bytes = CHUNK, .slots = 5 * GF_PIPE_DEPTH, .depth = GF_PIPE_DEPTH };
 
 static void test_traffic(void **state)
 {
@@ -268,6 +268,42 @@ static int refuse_body(struct gftest_rank *rank)
         GFTEST_CHECK(rank, wait_offer(&e, names[2].index, &why) == GF_OK, "%s", why.text);
     } else {
         GFTEST_CHECK(rank, wait_take(&e, &take, &why) == GF_OK, "%s", why.text);
+    }
+    gftest_barrier(rank);
+    close_ends(&e);
+    return 0;
+}
+
+/* The receiver rests, and the sender fills all that it may. */
+static int rest_body(struct gftest_rank *rank)
+{
+    enum { BYTES = 40 * CHUNK + 1, TURNS = 20000 };
+    struct gf_offer_name name = { .index = 0 };
+    struct gf_reason why = { "" };
+    struct gf_pipe_take take;
+    struct ends e;
+
+    GFTEST_CHECK(rank, open_ends(rank, rank->argument, &e, &why) == GF_OK, "%s", why.text);
+    char *buffer = gftest_alloc(&e.m, GF_MEMORY_DEVICE, BYTES);
+
+    if (rank->rank == 0) {
+        gftest_write(&e.m, buffer, BYTES, 7);
+        GFTEST_CHECK(rank, gf_pipe_offer(e.source, buffer, BYTES, &name, &why) == GF_OK, "%s", why.text);
+    }
+    gftest_tell(&e.m, 0, &name, sizeof name);
+    if (rank->rank == 1) {
+        GFTEST_CHECK(rank, gf_pipe_take_start(e.sink, &name, buffer, BYTES, &take, &why) == GF_OK, "%s", why.text);
+    }
+    gftest_barrier(rank);
+    for (int i = 0; i < TURNS && rank->rank == 0; i++) {
+        go_on(&e);
+    }
+    gftest_barrier(rank);
+    if (rank->rank == 0) {
+        GFTEST_CHECK(rank, wait_offer(&e, name.index, &why) == GF_OK, "%s", why.text);
+    } else {
+        GFTEST_CHECK(rank, wait_take(&e, &take, &why) == GF_OK, "%s", why.text);
+        GFTEST_CHECK(rank, gftest_holds(&e.m, buffer, BYTES, 7));
     }
     gftest_barrier(rank);
     close_ends(&e);
@@ -338,6 +374,8 @@ static int receiver_dies(struct gftest_rank *rank) { return death_body(rank, 1);
 static void test_trouble(void **state)
 {
     (void)state;
+    run("noipc", rest_body, (struct traffic){ .config = few });
+    run("noipc", rest_body, (struct traffic){ .config = many });
     run("noipc", refuse_body, (struct traffic){ .config = few });
     run("noipc", broken_body, (struct traffic){ .config = few });
 }
