@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Bounce memory by powers of two, and lanes, each list last in, first out: what was used last is warm.
+ * Bounce memory, small by powers of two, large as it comes, and lanes; each list last in, first out: what was used last is warm.
  */
 #include "mca_coll_gpufifo/stage_pool.h"
 
@@ -18,6 +18,7 @@ _Static_assert((size_t)1 << (SMALLEST_CLASS + CLASSES - 1) == GF_BOUNCE_KEEP_BYT
 /* Free bounce memory holds its own list. */
 struct free_bounce {
     struct free_bounce *next;
+    size_t bytes;                      /* of a large one */
 };
 
 struct gf_stage_pool {
@@ -25,6 +26,7 @@ struct gf_stage_pool {
     struct gf_staging *staging;
     struct free_bounce *free[CLASSES];
     size_t kept;                       /* bytes in free[] */
+    struct free_bounce *large;         /* GF_BOUNCE_KEEP_LARGE bytes at most */
     struct gf_stage_lane *idle;
     struct gf_stage_pool *next;
 };
@@ -59,6 +61,16 @@ static void lane_destroy(struct gf_stage_lane *lane)
     free(lane);
 }
 
+static void destroy_all(struct gf_stage_pool *pool, struct free_bounce *list)
+{
+    while (list) {
+        struct free_bounce *bounce = list;
+
+        list = bounce->next;
+        gf_device_pinned_free(pool->device, bounce);
+    }
+}
+
 static void pool_destroy(struct gf_stage_pool *pool)
 {
     while (pool->idle) {
@@ -67,12 +79,9 @@ static void pool_destroy(struct gf_stage_pool *pool)
         lane_destroy(lane);
     }
     for (int i = 0; i < CLASSES; i++) {
-        while (pool->free[i]) {
-            struct free_bounce *bounce = pool->free[i];
-            pool->free[i] = bounce->next;
-            gf_device_pinned_free(pool->device, bounce);
-        }
+        destroy_all(pool, pool->free[i]);
     }
+    destroy_all(pool, pool->large);
     free(pool);
 }
 
@@ -139,7 +148,7 @@ gf_device *gf_stage_pool_device(const struct gf_stage_pool *pool)
     return pool->device;
 }
 
-/* The class whose memory holds so many bytes; CLASSES if they are too many to keep. */
+/* The class whose memory holds so many bytes; CLASSES if they are too many for one. */
 static int class_of(size_t bytes)
 {
     int class = 0;
@@ -150,50 +159,105 @@ static int class_of(size_t bytes)
     return class;
 }
 
+/* What memory for so many bytes has. Large memory is rounded up by an eighth at most, so that messages of about one size share it. */
 static size_t class_bytes(int class, size_t bytes)
 {
-    return class < CLASSES ? (size_t)1 << (SMALLEST_CLASS + class) : bytes;
+    size_t unit = GF_BOUNCE_KEEP_BYTES / 8;
+
+    if (class < CLASSES) {
+        return (size_t)1 << (SMALLEST_CLASS + class);
+    }
+    while (unit * 16 < bytes) {
+        unit *= 2;
+    }
+    return (bytes + unit - 1) / unit * unit;
+}
+
+/* With the lock held. Null: there is none of this size. */
+static struct free_bounce *take_large(struct gf_stage_pool *pool, size_t bytes)
+{
+    for (struct free_bounce **link = &pool->large; *link; link = &(*link)->next) {
+        struct free_bounce *bounce = *link;
+
+        if (bounce->bytes == bytes) {
+            *link = bounce->next;
+            return bounce;
+        }
+    }
+    return NULL;
+}
+
+/* With the lock held. Those that have not been used for longest make room; they are the caller's to destroy. */
+static struct free_bounce *keep_large(struct gf_stage_pool *pool, struct free_bounce *bounce, size_t bytes)
+{
+    struct free_bounce **link = &pool->large, *rest;
+    size_t sum = 0;
+
+    if (bytes > GF_BOUNCE_KEEP_LARGE) {
+        bounce->next = NULL;
+        return bounce;
+    }
+    *bounce = (struct free_bounce){.next = pool->large, .bytes = bytes};
+    pool->large = bounce;
+    while (*link && sum + (*link)->bytes <= GF_BOUNCE_KEEP_LARGE) {
+        sum += (*link)->bytes;
+        link = &(*link)->next;
+    }
+    rest = *link;
+    *link = NULL;
+    return rest;
+}
+
+/* With the lock held. Null: none is free. */
+static struct free_bounce *take_small(struct gf_stage_pool *pool, int class)
+{
+    struct free_bounce *bounce = pool->free[class];
+
+    if (bounce) {
+        pool->free[class] = bounce->next;
+        pool->kept -= class_bytes(class, 0);
+    }
+    return bounce;
+}
+
+/* With the lock held. What is not kept is the caller's to destroy. */
+static struct free_bounce *keep_small(struct gf_stage_pool *pool, struct free_bounce *bounce, int class)
+{
+    if (pool->kept + class_bytes(class, 0) > GF_BOUNCE_KEEP_TOTAL) {
+        bounce->next = NULL;
+        return bounce;
+    }
+    bounce->next = pool->free[class];
+    pool->free[class] = bounce;
+    pool->kept += class_bytes(class, 0);
+    return NULL;
 }
 
 gf_status gf_bounce_alloc(struct gf_stage_pool *pool, size_t bytes, void **address, struct gf_reason *why)
 {
     int class = class_of(bytes);
+    size_t room = class_bytes(class, bytes);
+    struct free_bounce *bounce;
 
-    if (class < CLASSES) {
-        pthread_mutex_lock(&pool->staging->lock);
-        struct free_bounce *bounce = pool->free[class];
-        if (bounce) {
-            pool->free[class] = bounce->next;
-            pool->kept -= class_bytes(class, bytes);
-        }
-        pthread_mutex_unlock(&pool->staging->lock);
-        if (bounce) {
-            *address = bounce;
-            return GF_OK;
-        }
+    pthread_mutex_lock(&pool->staging->lock);
+    bounce = class < CLASSES ? take_small(pool, class) : take_large(pool, room);
+    pthread_mutex_unlock(&pool->staging->lock);
+    if (bounce) {
+        *address = bounce;
+        return GF_OK;
     }
-    return gf_device_pinned_alloc(pool->device, class_bytes(class, bytes), address, why);
+    return gf_device_pinned_alloc(pool->device, room, address, why);
 }
 
 void gf_bounce_free(struct gf_stage_pool *pool, void *address, size_t bytes)
 {
     int class = class_of(bytes);
-    bool keep = false;
+    struct free_bounce *rest;
 
-    if (class < CLASSES) {
-        pthread_mutex_lock(&pool->staging->lock);
-        keep = pool->kept + class_bytes(class, bytes) <= GF_BOUNCE_KEEP_TOTAL;
-        if (keep) {
-            struct free_bounce *bounce = address;
-            bounce->next = pool->free[class];
-            pool->free[class] = bounce;
-            pool->kept += class_bytes(class, bytes);
-        }
-        pthread_mutex_unlock(&pool->staging->lock);
-    }
-    if (!keep) {
-        gf_device_pinned_free(pool->device, address);
-    }
+    pthread_mutex_lock(&pool->staging->lock);
+    rest = class < CLASSES ? keep_small(pool, address, class) : keep_large(pool, address, class_bytes(class, bytes));
+    pthread_mutex_unlock(&pool->staging->lock);
+    destroy_all(pool, rest);
 }
 
 static gf_status lane_create(struct gf_stage_pool *pool, struct gf_stage_lane **created, struct gf_reason *why)

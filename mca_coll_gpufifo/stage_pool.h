@@ -15,10 +15,13 @@
 
 #include "device/device.h"
 
-/* Bounce memory up to this size is kept for the next call; larger memory goes back to the system at once. */
+/* Bounce memory up to this size is kept for calls of any such size, */
 #define GF_BOUNCE_KEEP_BYTES ((size_t)8 << 20)
-/* And of all sizes together at most so much is kept, per device. */
+/* of all these sizes together at most so much, per device. */
 #define GF_BOUNCE_KEEP_TOTAL ((size_t)64 << 20)
+/* Of larger memory the last that was used is kept for calls of about the same size, so much of it per device: to make it takes longer
+ * than to copy what it holds. */
+#define GF_BOUNCE_KEEP_LARGE ((size_t)256 << 20)
 
 struct gf_request_queue;               /* request.h */
 struct gf_stage_pool;

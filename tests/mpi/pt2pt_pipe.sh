@@ -20,6 +20,7 @@ traffic() {
     run 3 $unshared $pieces pipe_depth=1 tests/mpi/test_pt2pt_pipe wire threads
     run 3 $unshared pipe_bytes=130 pipe_chunk_bytes=65536 tests/mpi/test_pt2pt_pull threads
     run 3 $unshared $few tests/mpi/test_pt2pt_stress 3 10 "$1"
+    run 2 +noipc pipe_bytes=1000000000 tests/mpi/test_pt2pt_pull staged
 }
 
 # An agent that starts Open MPI's daemon here, under another host name.
