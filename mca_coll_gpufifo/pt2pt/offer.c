@@ -51,13 +51,15 @@ static gf_status choose(gf_pt2pt_request_t *request, struct gf_rts *rts, struct 
     const struct gf_pt2pt_bounce *bounce = &request->bounce;
     struct gf_chunks_name name = {.rank = 0};
     gf_status status = GF_ERR_UNSUPPORTED;
+    /* As ordinary data it would be complete as soon as a probe looks at it. */
+    bool must = request->mode == MCA_PML_BASE_SEND_SYNCHRONOUS && bounce->bytes == GF_RTS_BYTES;
 
     if (gf_mpi_same_node(peer)) {
         status = choose_near(request, rts, why);
     }
     if (status == GF_ERR_UNSUPPORTED) {
         status = gf_rendezvous_offer_chunks(gf_pt2pt_queue_get()->rendezvous, &bounce->where, gf_pt2pt_bounce_run(bounce),
-                                            bounce->bytes, gf_mpi_world_rank(peer), &request->offering, &name, why);
+                                            bounce->bytes, must, gf_mpi_world_rank(peer), &request->offering, &name, why);
         rts->kind = GF_RTS_CHUNKS;
         rts->chunks = name;
     }

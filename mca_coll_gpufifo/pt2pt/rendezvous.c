@@ -206,14 +206,14 @@ gf_status gf_rendezvous_offer_piped(struct gf_rendezvous *rendezvous, const stru
 }
 
 gf_status gf_rendezvous_offer_chunks(struct gf_rendezvous *rendezvous, const struct gf_pointer *where, const void *address,
-                                     size_t bytes, int peer, struct gf_offering *offering, struct gf_chunks_name *name,
+                                     size_t bytes, bool must, int peer, struct gf_offering *offering, struct gf_chunks_name *name,
                                      struct gf_reason *why)
 {
     struct gf_reason second = {""};
     gf_status status = GF_ERR_UNSUPPORTED;
 
     *offering = (struct gf_offering){.chunks = rendezvous->chunks};
-    if (may_be_cut(bytes, &second)) {
+    if (must || may_be_cut(bytes, &second)) {
         status = gf_chunks_offer(rendezvous->chunks, where->ordinal, address, bytes, peer, &offering->message, name, &second);
     }
     if (status != GF_OK && !why->text[0]) {

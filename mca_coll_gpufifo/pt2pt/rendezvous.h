@@ -46,11 +46,12 @@ gf_status gf_rendezvous_offer(struct gf_rendezvous *rendezvous, const struct gf_
 
 /* The same for a pipe, where the first way is not open: *why says why, and on failure also why this one is not. */
 gf_status gf_rendezvous_offer_piped(struct gf_rendezvous *rendezvous, const struct gf_pointer *where, const void *address,
-                                    size_t bytes, struct gf_offering *offering, struct gf_offer_name *name, struct gf_reason *why);
+                                    size_t bytes, struct gf_offering *offering, struct gf_offer_name *name,
+                                    struct gf_reason *why);
 
-/* The same in chunks, where no way before is open, to a rank of MPI_COMM_WORLD. */
+/* The same in chunks, where no way before is open, to a rank of MPI_COMM_WORLD. must: whatever its size. */
 gf_status gf_rendezvous_offer_chunks(struct gf_rendezvous *rendezvous, const struct gf_pointer *where, const void *address,
-                                     size_t bytes, int peer, struct gf_offering *offering, struct gf_chunks_name *name,
+                                     size_t bytes, bool must, int peer, struct gf_offering *offering, struct gf_chunks_name *name,
                                      struct gf_reason *why);
 
 /* The engine of that device. */

@@ -21,6 +21,7 @@ traffic() {
     run 3 $unshared pipe_bytes=130 pipe_chunk_bytes=65536 tests/mpi/test_pt2pt_pull threads
     run 3 $unshared $few tests/mpi/test_pt2pt_stress 3 10 "$1"
     run 2 +noipc pipe_bytes=1000000000 tests/mpi/test_pt2pt_pull staged
+    run 2 +noipc tests/mpi/test_pt2pt_probe
 }
 
 # An agent that starts Open MPI's daemon here, under another host name.
@@ -51,5 +52,12 @@ if "$(dirname "$MPIRUN")/ompi_info" --parsable | grep -q "^mca:pml:ucx:"; then
     export UCX_TLS=self,tcp,sysv,posix
     MPIRUN_OPTIONS="--mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any"
     traffic 4
+fi
+MPIRUN_OPTIONS="--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include sockets"
+# shellcheck disable=SC2086
+if "$runs_folder/run_mpi.sh" 2 $MPIRUN_OPTIONS "$GF_BUILDDIR/tests/mpi/case_13_before_init" > "$output" 2>&1; then
+    run 2 +noipc $pieces tests/mpi/test_pt2pt_pipe
+else
+    skip 1 "pml cm does not run here"
 fi
 finish
