@@ -2,8 +2,8 @@
  *
  * Our own kind of MPI_Message: a message that was matched and, because it has the size of an RTS, looked at. Only the first bytes
  * tell an RTS, which announces a message of another size, from ordinary data; and the PML shows bytes to nobody but a receive. So
- * the look is a receive, and what it got is kept here for the one that the program makes later. (To a synchronous send of
- * ordinary data that happens to have this size it is the receive, so it completes too early.)
+ * the look is a receive, and what it got is kept here for the one that the program makes later. (To a synchronous send
+ * from host memory that happens to have this size it is the receive, so it completes too early.)
  */
 #ifndef GF_MCA_PT2PT_MESSAGE_H
 #define GF_MCA_PT2PT_MESSAGE_H

@@ -21,6 +21,8 @@ traffic() {
     run 2 +solo tests/mpi/test_pt2pt_pull staged
     run 2 tests/mpi/test_pt2pt threads
     run 2 tests/mpi/test_pt2pt_probe threads
+    run 2 +noipc tests/mpi/test_pt2pt_probe
+    run 2 +solo tests/mpi/test_pt2pt_probe
     run 2 +weak tests/mpi/test_pt2pt_stress 1 10 "$1"
 }
 

@@ -228,11 +228,11 @@ static void posted_first(const struct ends *e)
     crowd_finish(&crowd);
 }
 
-/* A synchronous send is not complete because somebody looked. But for one of a note's size from host memory: gpufifo cannot
- * help that. */
+/* A synchronous send is not complete because somebody looked. But for one of a note's size from host memory: gpufifo leaves those
+ * to Open MPI. */
 static void synchronous(const struct ends *e)
 {
-    for (int i = e->from == GPUFIFO_MEMORY_DEVICE && e->h->ranks > 1 ? 0 : 3; i < CROWD; i += 3) {
+    for (int i = e->from == GPUFIFO_MEMORY_DEVICE ? 0 : 3; i < CROWD; i += 3) {
         struct buffer from, to;
         MPI_Request request;
         MPI_Status status;
