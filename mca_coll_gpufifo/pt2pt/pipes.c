@@ -190,3 +190,13 @@ gf_status gf_pipes_sink(struct gf_pipes *pipes, int ordinal, gf_pipe_sink **sink
     }
     return status;
 }
+
+void gf_pipes_prepare(struct gf_pipes *pipes, int ordinal)
+{
+    gf_pipe_source *source;
+    gf_pipe_sink *sink;
+    struct gf_reason why;
+
+    (void)source_of(pipes, ordinal, &source, &why);
+    (void)gf_pipes_sink(pipes, ordinal, &sink, &why);
+}

@@ -28,6 +28,10 @@ gf_status gf_pipes_offer(struct gf_pipes *pipes, int ordinal, const void *addres
 /* The sink of that device. Its takes are to be followed by gf_pipes_expect. */
 gf_status gf_pipes_sink(struct gf_pipes *pipes, int ordinal, gf_pipe_sink **sink, struct gf_reason *why);
 
+/* Makes source and sink of that device now: where they will be needed, before a kernel of the program fills the device, for which
+ * driver calls may wait. What fails here fails again, and is said, when it is needed. */
+void gf_pipes_prepare(struct gf_pipes *pipes, int ordinal);
+
 /* There is a message more. */
 void gf_pipes_expect(struct gf_pipes *pipes);
 

@@ -283,5 +283,8 @@ void gf_rendezvous_prepare(struct gf_rendezvous *rendezvous, int ordinal)
     gf_pull_engine *engine;
 
     (void)gf_rendezvous_engine(rendezvous, ordinal, &engine, &why);
-    (void)board_of(rendezvous, ordinal, &board, &why);
+    if (board_of(rendezvous, ordinal, &board, &why) != GF_OK ||
+        mca_coll_gpufifo_component.config.transport == GF_TRANSPORT_SHM) {
+        gf_pipes_prepare(rendezvous->pipes, ordinal);
+    }
 }
