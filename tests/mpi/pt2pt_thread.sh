@@ -24,4 +24,10 @@ traffic 2 tests/mpi/test_pt2pt_stress 3 4 "$seed"
 traffic 3 tests/mpi/test_pt2pt_stress 4 3 "$((seed + 1))"
 traffic 2 +noipc tests/mpi/test_pt2pt_stress 3 3 "$((seed + 2))"
 traffic 2 tests/mpi/test_pt2pt_probe threads
+# In pieces: through shared memory, which a thread of ours carries on, and as messages.
+pieces="pipe_bytes=2000 pipe_chunk_bytes=65536 pipe_slots=3 pipe_depth=2"
+# shellcheck disable=SC2086
+traffic 2 +noipc $pieces tests/mpi/test_pt2pt_stress 3 3 "$((seed + 3))"
+# shellcheck disable=SC2086
+traffic 2 transport=shm fault=segment:1+ $pieces tests/mpi/test_pt2pt_stress 3 3 "$((seed + 4))"
 finish

@@ -25,6 +25,8 @@ tests_core_programs = \
     tests/unit/test_segment
 check_PROGRAMS += $(tests_core_programs)
 TESTS += $(tests_core_programs)
+# The pump's thread and the caller's.
+THREAD_TESTS += tests/unit/test_pipe
 
 tests_unit_test_connector_SOURCES = tests/unit/test_connector.c
 tests_unit_test_connector_LDADD = $(tests_core_libs)
