@@ -132,26 +132,58 @@ static bool is_by_way_of_bounce(const gf_pt2pt_request_t *request)
     return request->pulled > 0 && request->fetch.to == request->bounce.memory;
 }
 
-static bool start_pull(gf_pt2pt_request_t *request, const struct gf_rts *rts)
+static gf_status prepare(gf_pt2pt_request_t *request, const struct gf_rts *rts, void **target, struct gf_reason *why)
 {
-    struct gf_reason why = {""};
+    gf_status status = find_target(request, rts, target, why);
+
+    if (status != GF_OK) {
+        gf_fetch_refuse(&request->fetch, rts);
+    }
+    return status;
+}
+
+static gf_status start(gf_pt2pt_request_t *request, const struct gf_rts *rts, void *target, struct gf_reason *why)
+{
+    bool in_place = request->device && target != request->bounce.memory;
+
+    return gf_fetch_start(&request->fetch, rts, target, in_place ? &request->bounce.where : NULL, request->pulled, why);
+}
+
+/* This process cannot map what is offered. The sender sees that, and sends chunks instead. */
+static gf_status start_again(gf_pt2pt_request_t *request, const struct gf_rts *rts, struct gf_reason *why)
+{
+    const ompi_proc_t *sender = ompi_comm_peer_lookup(request->super.req_comm, status_of(request)->MPI_SOURCE);
+    struct gf_rts again = gf_rts_in_chunks(rts, gf_mpi_world_rank(sender));
     gf_status status;
     void *target;
 
+    gf_log(&mca_coll_gpufifo_component.log, GF_LOG_PATH, "%s: %s, %zu bytes of rank %d come in chunks: %s",
+           request->super.req_comm->c_name, request->function, request->pulled, status_of(request)->MPI_SOURCE, why->text);
+    status = prepare(request, &again, &target, why);
+    return status == GF_OK ? start(request, &again, target, why) : status;
+}
+
+static bool start_pull(gf_pt2pt_request_t *request, const struct gf_rts *rts)
+{
+    struct gf_reason why;
+    gf_status status;
+    void *target;
+
+    why.text[0] = '\0';
     status_of(request)->_ucount = rts->bytes;
     request->pulled = fitting(request, rts->bytes);
-    gf_pvars_count(&mca_coll_gpufifo_component.pvars, gf_rts_path((enum gf_rts_kind)rts->kind), request->pulled);
-    status = find_target(request, rts, &target, &why);
-    if (status != GF_OK) {
-        gf_fetch_refuse(&request->fetch, rts);
-        return fail(request, status, &why);
-    }
-    status = gf_fetch_start(&request->fetch, rts, target,
-                            request->device && target != request->bounce.memory ? &request->bounce.where : NULL, request->pulled,
-                            &why);
+    status = prepare(request, rts, &target, &why);
     if (status != GF_OK) {
         return fail(request, status, &why);
     }
+    status = start(request, rts, target, &why);
+    if (status == GF_ERR_UNSUPPORTED && rts->kind == GF_RTS_OFFER && !mca_coll_gpufifo_component.config.strict) {
+        status = start_again(request, rts, &why);
+    }
+    if (status != GF_OK) {
+        return fail(request, status, &why);
+    }
+    gf_pvars_count(&mca_coll_gpufifo_component.pvars, gf_rts_path(request->fetch.kind), request->pulled);
     request->phase = GF_PT2PT_PULL;
     return gf_pt2pt_request_pull_on(request);
 }

@@ -11,7 +11,7 @@ struct gf_chunks {
     pthread_mutex_t lock;              /* guards the new ones, ids, and the making of copiers */
     struct gf_chunks_out *new_out;
     struct gf_chunks_in *new_in, **last_new_in;    /* in the order in which they were taken */
-    uint32_t id;
+    uint64_t id;                       /* of the last message, below GF_CHUNKS_OWN_IDS */
     _Atomic(struct gf_copier *) copiers;           /* those made never leave the list before the end */
     _Atomic int messages;              /* there are; refused ones, too */
     _Atomic int withdrawn;             /* to be found among those announced */
@@ -94,7 +94,7 @@ static gf_status find_copier(struct gf_chunks *chunks, int ordinal, struct gf_co
     return GF_OK;
 }
 
-gf_status gf_chunks_offer(struct gf_chunks *chunks, int ordinal, const void *address, size_t bytes, int peer,
+gf_status gf_chunks_offer(struct gf_chunks *chunks, int ordinal, const void *address, size_t bytes, int peer, uint64_t id,
                           struct gf_chunks_out **made, struct gf_chunks_name *name, struct gf_reason *why)
 {
     struct gf_chunks_out *message = calloc(1, sizeof *message);
@@ -110,7 +110,7 @@ gf_status gf_chunks_offer(struct gf_chunks *chunks, int ordinal, const void *add
     pthread_mutex_lock(&chunks->lock);
     status = find_copier(chunks, ordinal, &message->copier, why);
     if (status == GF_OK) {
-        message->id = ++chunks->id;
+        message->id = id ? id : ++chunks->id;
         message->next = chunks->new_out;
         chunks->new_out = message;
         chunks->messages++;
@@ -291,6 +291,55 @@ static void give_up(struct gf_chunks_out *message, gf_status status)
     atomic_store_explicit(&message->ended, true, memory_order_release);
 }
 
+/* Takes the message of that id out of those announced. */
+static struct gf_chunks_out *find_announced(struct gf_lane *lane, uint64_t id)
+{
+    for (struct gf_chunks_out **link = &lane->announced; *link; link = &(*link)->next) {
+        struct gf_chunks_out *message = *link;
+
+        if (message->id == id) {
+            *link = message->next;
+            return message;
+        }
+    }
+    return NULL;
+}
+
+/* False: no message of that id is announced. */
+static bool hear(struct gf_lane *lane, const struct gf_chunks_cts *cts)
+{
+    struct gf_chunks_out *message = find_announced(lane, cts->id);
+
+    if (!message) {
+        return false;
+    }
+    if (cts->failure != GF_OK) {
+        give_up(message, GF_ERR_PEER);
+        return true;
+    }
+    message->bytes = cts->wanted;
+    message->chunks = gf_pipe_chunks(message->bytes, message->chunk_bytes);
+    message->next = NULL;
+    *lane->last_out = message;
+    lane->last_out = &message->next;
+    return true;
+}
+
+/* The receiver may have asked for it already. */
+static void hear_early(struct gf_lane *lane, uint64_t id)
+{
+    for (struct gf_ear **link = &lane->early; *link; link = &(*link)->next) {
+        struct gf_ear *ear = *link;
+
+        if (ear->cts.id == id) {
+            *link = ear->next;
+            hear(lane, &ear->cts);
+            free(ear);
+            return;
+        }
+    }
+}
+
 static void announce(struct gf_chunks *chunks, struct gf_chunks_out *message)
 {
     struct gf_lane *lane = lane_of(&chunks->out, message->peer);
@@ -312,6 +361,7 @@ static void announce(struct gf_chunks *chunks, struct gf_chunks_out *message)
     lane->last_ear = &ear->next;
     message->next = lane->announced;
     lane->announced = message;
+    hear_early(lane, message->id);
 }
 
 static bool send_cts(struct gf_chunks_in *message)
@@ -389,38 +439,6 @@ static void take_new(struct gf_chunks *chunks)
     }
 }
 
-/* Takes the message of that id out of those announced. */
-static struct gf_chunks_out *find_announced(struct gf_lane *lane, uint32_t id)
-{
-    for (struct gf_chunks_out **link = &lane->announced; *link; link = &(*link)->next) {
-        struct gf_chunks_out *message = *link;
-
-        if (message->id == id) {
-            *link = message->next;
-            return message;
-        }
-    }
-    return NULL;
-}
-
-static void hear(struct gf_lane *lane, const struct gf_chunks_cts *cts)
-{
-    struct gf_chunks_out *message = find_announced(lane, cts->id);
-
-    if (!message) {
-        return;
-    }
-    if (cts->failure != GF_OK) {
-        give_up(message, GF_ERR_PEER);
-        return;
-    }
-    message->bytes = cts->wanted;
-    message->chunks = gf_pipe_chunks(message->bytes, message->chunk_bytes);
-    message->next = NULL;
-    *lane->last_out = message;
-    lane->last_out = &message->next;
-}
-
 static void hear_all(struct gf_lane *lane)
 {
     gf_status status = GF_OK;
@@ -432,10 +450,12 @@ static void hear_all(struct gf_lane *lane)
         if (!lane->ears) {
             lane->last_ear = &lane->ears;
         }
-        if (status == GF_OK && bytes == sizeof ear->cts) {
-            hear(lane, &ear->cts);
+        if (status == GF_OK && bytes == sizeof ear->cts && !hear(lane, &ear->cts) && ear->cts.id >= GF_CHUNKS_OWN_IDS) {
+            ear->next = lane->early;
+            lane->early = ear;
+        } else {
+            free(ear);
         }
-        free(ear);
     }
 }
 
@@ -474,7 +494,7 @@ static void destroy_idle(struct gf_lane **lanes)
     for (struct gf_lane **link = lanes; *link;) {
         struct gf_lane *lane = *link;
 
-        if (lane->announced || lane->ears || lane->out || lane->in || lane->oldest) {
+        if (lane->announced || lane->ears || lane->early || lane->out || lane->in || lane->oldest) {
             link = &lane->next;
         } else {
             *link = lane->next;

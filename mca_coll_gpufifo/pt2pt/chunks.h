@@ -36,15 +36,16 @@ struct gf_copier;
 /* Names a message to its receiver: plain bytes, in the RTS. */
 struct gf_chunks_name {
     int32_t rank;                      /* of the sender in MPI_COMM_WORLD */
-    uint32_t id;                       /* there */
+    uint64_t id;                       /* there */
     uint64_t chunk_bytes;
 };
 
 /* What a CTS says. */
 struct gf_chunks_cts {
-    uint32_t id;
-    int32_t failure;                   /* a gf_status: nobody will receive it */
+    uint64_t id;
     uint64_t wanted;
+    int32_t failure;                   /* a gf_status: nobody will receive it */
+    uint32_t reserved;
 };
 
 /* One message at its receiver. The caller's memory, which stays where it is until gf_chunks_take_poll has said the end; the
@@ -66,8 +67,12 @@ struct gf_chunks *gf_chunks_create(void);
 /* No message is under way, or their ends are of no interest and the PML is gone. Accepts null. */
 void gf_chunks_destroy(struct gf_chunks *chunks);
 
-/* Offers [address, address + bytes), bytes ≥ 1, memory of that device, to a rank of MPI_COMM_WORLD. */
-gf_status gf_chunks_offer(struct gf_chunks *chunks, int ordinal, const void *address, size_t bytes, int peer,
+/* Ids from here on are the caller's to choose; the receiver may know them before they are offered. */
+#define GF_CHUNKS_OWN_IDS ((uint64_t)1 << 63)
+
+/* Offers [address, address + bytes), bytes ≥ 1, memory of that device, to a rank of MPI_COMM_WORLD. id: 0, or one of the caller's that
+ * no other message under way has. */
+gf_status gf_chunks_offer(struct gf_chunks *chunks, int ordinal, const void *address, size_t bytes, int peer, uint64_t id,
                           struct gf_chunks_out **message, struct gf_chunks_name *name, struct gf_reason *why);
 
 /* GF_IN_PROGRESS, or the end, after which the message is gone. */

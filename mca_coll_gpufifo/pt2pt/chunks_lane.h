@@ -22,7 +22,7 @@ struct gf_copier {
 /* One message at its sender. */
 struct gf_chunks_out {
     struct gf_chunks_out *next;
-    uint32_t id;
+    uint64_t id;
     int peer;
     struct gf_copier *copier;
     const char *address;
@@ -65,6 +65,7 @@ struct gf_lane {
     int peer;
     struct gf_chunks_out *announced;   /* no CTS yet */
     struct gf_ear *ears, **last_ear;   /* in the order in which they were posted */
+    struct gf_ear *early;              /* their CTSs came before their messages were offered */
     struct gf_chunks_out *out, **last_out;     /* messages whose CTS is there, in the order of the CTSs */
     struct gf_chunks_in *in, **last_in;        /* the same, the other way */
     struct gf_chunk *oldest, **newest;

@@ -135,6 +135,20 @@ gf_status gf_pt2pt_offer(gf_pt2pt_request_t *request, struct gf_reason *why)
     return status;
 }
 
+gf_status gf_pt2pt_offer_again(gf_pt2pt_request_t *request, struct gf_reason *why)
+{
+    const ompi_proc_t *peer = ompi_comm_peer_lookup(request->super.req_comm, request->super.req_peer);
+    const struct gf_pt2pt_bounce *bounce = &request->bounce;
+    struct gf_rts again = gf_rts_in_chunks((const struct gf_rts *)request->head, ompi_comm_rank(&ompi_mpi_comm_world.comm));
+    struct gf_chunks_name name = again.chunks;
+
+    if (mca_coll_gpufifo_component.config.strict) {
+        return GF_ERR_UNSUPPORTED;
+    }
+    return gf_rendezvous_offer_again(gf_pt2pt_queue_get()->rendezvous, &bounce->where, gf_pt2pt_bounce_run(bounce), bounce->bytes,
+                                     gf_mpi_world_rank(peer), name.id, &request->offering, why);
+}
+
 void gf_pt2pt_offer_withdraw(gf_pt2pt_request_t *request)
 {
     struct gf_pt2pt_queue *queue = gf_pt2pt_queue_get();

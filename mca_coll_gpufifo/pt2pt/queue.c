@@ -4,6 +4,8 @@
  */
 #include "mca_coll_gpufifo/pt2pt/queue.h"
 
+#include "mca_coll_gpufifo/pt2pt/offer.h"
+
 #include "opal/runtime/opal_progress.h"
 
 /* A turn of MPI's progress takes some hundred nanoseconds, in which the end of a message on the device would go unnoticed:
@@ -134,6 +136,12 @@ static bool offer_on(gf_pt2pt_request_t *request)
     }
     opal_atomic_rmb();
     end = offer_end(request, &why);
+    if (end == GF_ERR_UNSUPPORTED && request->offering.board) {
+        end = gf_pt2pt_offer_again(request, &why);
+        if (end == GF_OK) {
+            return false;
+        }
+    }
     if (end == GF_IN_PROGRESS) {
         return false;
     }

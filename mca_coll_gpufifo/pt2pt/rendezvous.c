@@ -214,12 +214,21 @@ gf_status gf_rendezvous_offer_chunks(struct gf_rendezvous *rendezvous, const str
 
     *offering = (struct gf_offering){.chunks = rendezvous->chunks};
     if (must || may_be_cut(bytes, &second)) {
-        status = gf_chunks_offer(rendezvous->chunks, where->ordinal, address, bytes, peer, &offering->message, name, &second);
+        status = gf_chunks_offer(rendezvous->chunks, where->ordinal, address, bytes, peer, 0, &offering->message, name, &second);
     }
     if (status != GF_OK && !why->text[0]) {
         *why = second;
     }
     return status;
+}
+
+gf_status gf_rendezvous_offer_again(struct gf_rendezvous *rendezvous, const struct gf_pointer *where, const void *address,
+                                    size_t bytes, int peer, uint64_t id, struct gf_offering *offering, struct gf_reason *why)
+{
+    struct gf_chunks_name ignored;
+
+    *offering = (struct gf_offering){.chunks = rendezvous->chunks};
+    return gf_chunks_offer(rendezvous->chunks, where->ordinal, address, bytes, peer, id, &offering->message, &ignored, why);
 }
 
 struct gf_chunks *gf_rendezvous_chunks(struct gf_rendezvous *rendezvous)

@@ -54,6 +54,10 @@ gf_status gf_rendezvous_offer_chunks(struct gf_rendezvous *rendezvous, const str
                                      size_t bytes, bool must, int peer, struct gf_offering *offering, struct gf_chunks_name *name,
                                      struct gf_reason *why);
 
+/* The same for a message that was offered and that its receiver cannot map. id: as gf_chunks_offer. */
+gf_status gf_rendezvous_offer_again(struct gf_rendezvous *rendezvous, const struct gf_pointer *where, const void *address,
+                                    size_t bytes, int peer, uint64_t id, struct gf_offering *offering, struct gf_reason *why);
+
 /* The engine of that device. */
 gf_status gf_rendezvous_engine(struct gf_rendezvous *rendezvous, int ordinal, gf_pull_engine **engine, struct gf_reason *why);
 
