@@ -25,7 +25,8 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/pt2pt/card.c mca_coll_gpufifo/pt2pt/card.h mca_coll_gpufifo/pt2pt/rts.c mca_coll_gpufifo/pt2pt/rts.h \
     mca_coll_gpufifo/pt2pt/message.c mca_coll_gpufifo/pt2pt/message.h mca_coll_gpufifo/pt2pt/stash.c mca_coll_gpufifo/pt2pt/stash.h \
     mca_coll_gpufifo/pt2pt/probe.c mca_coll_gpufifo/pt2pt/pipes.c mca_coll_gpufifo/pt2pt/pipes.h \
-    mca_coll_gpufifo/pt2pt/chunks.c mca_coll_gpufifo/pt2pt/chunks.h mca_coll_gpufifo/pt2pt/chunks_in.c \
+    mca_coll_gpufifo/pt2pt/chunks.c mca_coll_gpufifo/pt2pt/chunks_exchange.c mca_coll_gpufifo/pt2pt/chunks.h \
+    mca_coll_gpufifo/pt2pt/chunks_in.c \
     mca_coll_gpufifo/pt2pt/chunks_lane.h mca_coll_gpufifo/pt2pt/chunks_out.c \
     mca_coll_gpufifo/pt2pt/fetch.c mca_coll_gpufifo/pt2pt/fetch.h
 

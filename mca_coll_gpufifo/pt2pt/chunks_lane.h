@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The inside of chunks, for its own files: chunks.c (messages come and go), chunks_out.c and chunks_in.c (their chunks). All
- * of it but what chunks.c guards by its lock belongs to the thread that is in gf_chunks_exchange.
+ * The inside of chunks, for its own files: chunks.c (messages come and go), chunks_exchange.c (their CTSs), chunks_out.c and
+ * chunks_in.c (their chunks). All of it but what chunks.c guards by its lock belongs to the thread that is in
+ * gf_chunks_exchange.
  */
 #ifndef GF_MCA_PT2PT_CHUNKS_LANE_H
 #define GF_MCA_PT2PT_CHUNKS_LANE_H
@@ -70,6 +71,19 @@ struct gf_lane {
     struct gf_chunks_in *in, **last_in;        /* the same, the other way */
     struct gf_chunk *oldest, **newest;
     unsigned count;                    /* of chunks */
+};
+
+struct gf_chunks {
+    pthread_mutex_t lock;              /* guards the new ones, ids, and the making of copiers */
+    struct gf_chunks_out *new_out;
+    struct gf_chunks_in *new_in, **last_new_in;    /* in the order in which they were taken */
+    uint64_t id;                       /* of the last message, below GF_CHUNKS_OWN_IDS */
+    _Atomic(struct gf_copier *) copiers;           /* those made never leave the list before the end */
+    _Atomic int messages;              /* there are; refused ones, too */
+    _Atomic int withdrawn;             /* to be found among those announced */
+    atomic_flag busy;                  /* a thread is in the exchange; what follows is its */
+    struct gf_lane *out, *in;
+    struct gf_chunks_in *refused;      /* their CTSs are on their way; they are ours */
 };
 
 /* The lane's newest chunk, of so many bytes, of its own memory if there is a copier. Null: memory is out; try again later. */
