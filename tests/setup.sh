@@ -83,7 +83,7 @@ build_in() {
         echo "== $(date -u +%FT%TZ) configure ${options[*]}"
         { [ -x "$source/configure" ] || "$source/autogen.sh"; } &&
             cd "$source/$folder" &&
-            { { [ -f Makefile ] && [ "$(cat configured-with 2> /dev/null)" = "${options[*]}" ]; } ||
+            { { [ -f configured-with ] && [ "$(cat configured-with)" = "${options[*]}" ]; } ||
                 "$source/configure" "${options[@]}"; } &&
             echo "${options[*]}" > configured-with &&
             make -j"$jobs"
