@@ -28,5 +28,9 @@ address*)
     export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS:-}"
     spread="$spread -x LD_PRELOAD=$(${CC:-cc} -print-file-name=libasan.so)" ;;
 esac
+# Open MPI 4.1 may fail where one mpirun removes the folder of its sessions while another makes it: to each its own.
+TMPDIR=$(mktemp -d)
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
 # shellcheck disable=SC2086
-exec timeout -k 5 "${GF_TIMEOUT:-120}" "$GF_BUILDDIR/gpufifo-env" "$MPIRUN" $spread -n "$ranks" "$@"
+timeout -k 5 "${GF_TIMEOUT:-120}" "$GF_BUILDDIR/gpufifo-env" "$MPIRUN" $spread -n "$ranks" "$@"
