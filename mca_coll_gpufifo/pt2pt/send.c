@@ -20,6 +20,22 @@ static const char *name_of(mca_pml_base_send_mode_t mode, enum form form)
     return (size_t)mode < sizeof(names) / sizeof(names[0]) && names[mode][form] ? names[mode][form] : "a send";
 }
 
+/* Of a message to itself a process knows that its receive has ended, and MPI_Testsome must say so at once. Without threads it
+ * does. */
+static inline bool is_to_self(int peer, const ompi_communicator_t *comm)
+{
+    return opal_using_threads() && peer == comm->c_my_rank;
+}
+
+/* After a send from host memory. */
+static int settle(int result, int peer, const ompi_communicator_t *comm)
+{
+    if (is_to_self(peer, comm)) {
+        gf_pt2pt_queue_progress();
+    }
+    return result;
+}
+
 static __opal_attribute_noinline__ int send_anything(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag,
                                                      mca_pml_base_send_mode_t mode, ompi_communicator_t *comm)
 {
@@ -28,7 +44,7 @@ static __opal_attribute_noinline__ int send_anything(const void *buffer, size_t 
     int result;
 
     if (!gf_pt2pt_locate(buffer, count, type, &where)) {
-        return gf_pt2pt_saved()->pml_send(buffer, count, type, peer, tag, mode, comm);
+        return settle(gf_pt2pt_saved()->pml_send(buffer, count, type, peer, tag, mode, comm), peer, comm);
     }
     result = gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
         .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .mode = mode,
@@ -36,29 +52,10 @@ static __opal_attribute_noinline__ int send_anything(const void *buffer, size_t 
     return result == MPI_SUCCESS ? ompi_request_wait(&request, MPI_STATUS_IGNORE) : result;
 }
 
-/* Of a message to itself a process knows that its receive has ended, and MPI_Testsome must say so at once. Without threads it
- * does. */
-static __opal_attribute_noinline__ int send_to_self(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag,
-                                                    mca_pml_base_send_mode_t mode, ompi_communicator_t *comm)
-{
-    int result = gf_pt2pt_saved()->pml_send(buffer, count, type, peer, tag, mode, comm);
-
-    gf_pt2pt_queue_progress();
-    return result;
-}
-
-static inline bool needs_progress(int peer, const ompi_communicator_t *comm)
-{
-    return opal_using_threads() && peer == comm->c_my_rank;
-}
-
 int gf_pt2pt_send(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, mca_pml_base_send_mode_t mode,
                   ompi_communicator_t *comm)
 {
-    if (OPAL_LIKELY(gf_pt2pt_is_plain(buffer, tag))) {
-        if (OPAL_UNLIKELY(needs_progress(peer, comm))) {
-            return send_to_self(buffer, count, type, peer, tag, mode, comm);
-        }
+    if (OPAL_LIKELY(gf_pt2pt_is_plain(buffer, tag) && !is_to_self(peer, comm))) {
         return gf_pt2pt_saved()->pml_send(buffer, count, type, peer, tag, mode, comm);
     }
     return send_anything(buffer, count, type, peer, tag, mode, comm);
@@ -71,7 +68,7 @@ static __opal_attribute_noinline__ int isend_anything(const void *buffer, size_t
     struct gf_pointer where;
 
     if (!gf_pt2pt_locate(buffer, count, type, &where)) {
-        return gf_pt2pt_saved()->pml_isend(buffer, count, type, peer, tag, mode, comm, request);
+        return settle(gf_pt2pt_saved()->pml_isend(buffer, count, type, peer, tag, mode, comm, request), peer, comm);
     }
     return gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
         .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .mode = mode,
@@ -81,7 +78,7 @@ static __opal_attribute_noinline__ int isend_anything(const void *buffer, size_t
 int gf_pt2pt_isend(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, mca_pml_base_send_mode_t mode,
                    ompi_communicator_t *comm, ompi_request_t **request)
 {
-    if (OPAL_LIKELY(gf_pt2pt_is_plain(buffer, tag))) {
+    if (OPAL_LIKELY(gf_pt2pt_is_plain(buffer, tag) && !is_to_self(peer, comm))) {
         return gf_pt2pt_saved()->pml_isend(buffer, count, type, peer, tag, mode, comm, request);
     }
     return isend_anything(buffer, count, type, peer, tag, mode, comm, request);
