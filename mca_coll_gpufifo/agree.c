@@ -7,10 +7,14 @@
 #include "opal/runtime/opal_progress.h"
 
 #include "mca_coll_gpufifo/mailbox.h"
+#include "mca_coll_gpufifo/pt2pt/card.h"
 
-/* Why this communicator can never be native, or null. All its ranks come to the same answer. */
+/* Why this communicator can never be native, or null. All its ranks that ask come to the same answer. Who has published no card does not
+ * take part, and would never answer. */
 static const char *reason_against(ompi_communicator_t *comm)
 {
+    struct gf_cards *cards = mca_coll_gpufifo_component.pt2pt.cards;
+
     if (OMPI_COMM_IS_INTER(comm)) {
         return "it is an intercommunicator";
     }
@@ -21,6 +25,9 @@ static const char *reason_against(ompi_communicator_t *comm)
         }
         if (gf_mpi_world_rank(proc) < 0) {
             return "it has ranks that are not in MPI_COMM_WORLD";
+        }
+        if (cards && !gf_card_of(cards, comm, rank)) {
+            return "a rank of it runs without gpufifo, or without a device";
         }
     }
     return NULL;

@@ -8,6 +8,9 @@ for ranks in 1 2 3 4 8; do
     run $ranks tests/mpi/test_mixed $ranks
 done
 run 3 +solo tests/mpi/test_mixed 11
+run 2 tests/mpi/test_absent 0
+run 2 tests/mpi/test_absent 1
+run_prints "a rank of it runs without gpufifo" 4 verbose=1 tests/mpi/test_absent 2
 run 4 transport=shm algorithm=ring tests/mpi/test_mixed 12
 # Without the components that would make Open MPI look up all processes beforehand: we must find those of our node ourselves.
 MPIRUN_OPTIONS="${MPIRUN_OPTIONS:-} --mca coll gpufifo,tuned,libnbc,basic,inter,self"
