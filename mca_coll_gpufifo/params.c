@@ -10,6 +10,11 @@
 /* A slot holds at least one line, and beyond 64 MiB there is nothing to gain. core/comm.c has the same limits. */
 enum { SLOT_LOWEST = GF_LINE, SLOT_HIGHEST = 64 << 20 };
 
+enum {
+    DEFAULT_PRIORITY = 90,
+    HIGHEST_BASE_PRIORITY = 40     /* of the components that any Open MPI comes with, all algorithms: inter; tuned has 30 */
+};
+
 static const mca_base_var_enum_value_t device_values[] = {
     {GF_DEVICE_AUTO, "auto"}, {GF_DEVICE_CUDA, "cuda"}, {GF_DEVICE_EMULATED, "emulated"}, {GF_DEVICE_NONE, "none"}, {0, NULL}};
 static const mca_base_var_enum_value_t transport_values[] = {
@@ -46,7 +51,7 @@ static void register_choices(mca_coll_gpufifo_component_t *component)
         "of the way), cuda, emulated (a device in host memory, for tests and for developing without a GPU) or none",
         MCA_BASE_VAR_TYPE_INT, device_values, OPAL_INFO_LVL_3, &component->device_choice);
     register_variable(component, "priority",
-        "Priority of the component, 0 to 100; a negative value disables it. It must be above the component that shall serve host "
+        "Priority of the component, 41 to 100; a negative value disables it. It must be above the component that shall serve host "
         "buffers (tuned: 30)",
         MCA_BASE_VAR_TYPE_INT, NULL, OPAL_INFO_LVL_4, &component->priority);
     register_variable(component, "verbose",
@@ -104,7 +109,7 @@ static void register_sizes(mca_coll_gpufifo_component_t *component)
 
 static void set_defaults(mca_coll_gpufifo_component_t *component)
 {
-    component->priority = 90;
+    component->priority = DEFAULT_PRIORITY;
     component->device_choice = GF_DEVICE_AUTO;
     component->transport = GF_TRANSPORT_AUTO;
     component->algorithm = GF_ALGORITHM_AUTO;
@@ -155,9 +160,23 @@ static void check_pipe(struct gf_pipe_config *pipe)
     }
 }
 
+/* Open MPI's own components would get the calls first, and crash on device buffers. */
+static void check_priority(int *priority)
+{
+    if (*priority < 0 || (*priority > HIGHEST_BASE_PRIORITY && *priority <= 100)) {
+        return;
+    }
+    if (gf_speaks_for_node()) {
+        gf_show_help("bad-priority", *priority, HIGHEST_BASE_PRIORITY, DEFAULT_PRIORITY);
+    }
+    *priority = DEFAULT_PRIORITY;
+}
+
 void gf_params_apply(mca_coll_gpufifo_component_t *component)
 {
     struct gf_config *config = &component->config;
+
+    check_priority(&component->priority);
 
     config->transport = (enum gf_force_transport)component->transport;
     config->algorithm = (enum gf_force_algorithm)component->algorithm;

@@ -16,6 +16,8 @@ for name in device transport algorithm protocol; do
 done
 run_prints "a slot must have a multiple of 128 bytes" 2 ll_slot_bytes=100 tests/mpi/test_allreduce limit=64 sizes
 run_prints "contradict each other" 2 algorithm=ring protocol=ll tests/mpi/test_allreduce path=ring limit=64 sizes
+run_prints "must be above 40 and at most 100" 2 priority=5 tests/mpi/test_allreduce limit=64 sizes
+run_prints "must be above 40 and at most 100" 2 priority=500 tests/mpi/test_allreduce limit=64 sizes
 run_prints "must be between 0 and 64" 2 channels=1000 tests/mpi/test_allreduce limit=64 sizes
 run_fails "GPUFIFO_EMULATED" 2 +nonsense tests/mpi/test_allreduce limit=64 sizes
 
