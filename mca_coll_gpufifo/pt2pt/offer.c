@@ -16,7 +16,9 @@ static bool may_be_fetched(gf_pt2pt_request_t *request, struct gf_reason *why)
         gf_reason_set(why, "a buffered send copies its data first");
     } else if (!gf_pt2pt_bounce_run(&request->bounce)) {
         gf_reason_set(why, "its datatype has gaps");
-    } else if (!pt2pt->near || !gf_card_of(pt2pt->cards, request->super.req_comm, request->super.req_peer)) {
+    } else if (!pt2pt->near) {
+        gf_reason_set(why, "this process has no peer in its job that fetches messages");
+    } else if (!gf_card_of(pt2pt->cards, request->super.req_comm, request->super.req_peer)) {
         gf_reason_set(why, "rank %d does not fetch messages from here: another job, or no device or no gpufifo there",
                       request->super.req_peer);
     } else {
