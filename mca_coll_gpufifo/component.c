@@ -36,14 +36,6 @@ mca_coll_gpufifo_component_t mca_coll_gpufifo_component = {
     .log_stream = -1,
 };
 
-static int component_register(void)
-{
-    mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
-    int rc = gf_params_register(component);
-
-    return rc == OMPI_SUCCESS ? gf_pvars_register(&component->super.collm_version, &component->pvars) : rc;
-}
-
 static void write_log(void *ctx, enum gf_log_level level, const char *line)
 {
     (void)level;
@@ -56,11 +48,21 @@ static void announce_help_folder(void)
     Dl_info self;
     char *path;
 
-    if (dladdr((void *)(uintptr_t)component_open, &self) == 0 || (path = strdup(self.dli_fname)) == NULL) {
+    if (dladdr((void *)(uintptr_t)write_log, &self) == 0 || (path = strdup(self.dli_fname)) == NULL) {
         return;
     }
     opal_show_help_add_dir(dirname(path));
     free(path);
+}
+
+static int component_register(void)
+{
+    mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
+
+    announce_help_folder();
+    int rc = gf_params_register(component);
+
+    return rc == OMPI_SUCCESS ? gf_pvars_register(&component->super.collm_version, &component->pvars) : rc;
 }
 
 static void memory_released(void *start, size_t bytes, void *ctx, bool from_allocator)
@@ -207,7 +209,6 @@ static int component_open(void)
     OBJ_DESTRUCT(&stream);
     component->log.write = write_log;
     component->log.ctx = component;
-    announce_help_folder();
     prepare(component);
     return OMPI_SUCCESS;
 }

@@ -5,6 +5,7 @@
 #include "opal/mca/base/mca_base_var.h"
 
 #include "kernels/work.h"
+#include "mca_coll_gpufifo/choice.h"
 #include "mca_coll_gpufifo/module.h"
 
 /* A slot holds at least one line, and beyond 64 MiB there is nothing to gain. core/comm.c has the same limits. */
@@ -27,16 +28,13 @@ static const mca_base_var_enum_value_t protocol_values[] = {
 static const mca_base_var_enum_value_t verbose_values[] = {
     {GF_LOG_WARN, "warnings"}, {GF_LOG_PATH, "paths"}, {GF_LOG_CALL, "calls"}, {GF_LOG_DEBUG, "debug"}, {0, NULL}};
 
-/* Open MPI itself reports a value that the variable cannot have, and the default stays; so errors end here. */
+/* Of what can go wrong here the user hears from gf_choice_create's enumeration, or from Open MPI; the default stays. */
 static void register_variable(mca_coll_gpufifo_component_t *component, const char *name, const char *help,
                               mca_base_var_type_t type, const mca_base_var_enum_value_t *values,
                               mca_base_var_info_lvl_t level, void *storage)
 {
-    mca_base_var_enum_t *enumeration = NULL;
+    mca_base_var_enum_t *enumeration = values ? gf_choice_create(name, values) : NULL;
 
-    if (values) {
-        mca_base_var_enum_create(name, values, &enumeration);
-    }
     (void)mca_base_component_var_register(&component->super.collm_version, name, help, type, enumeration, 0, 0, level,
                                           MCA_BASE_VAR_SCOPE_READONLY, storage);
     if (enumeration) {

@@ -10,10 +10,12 @@ run 2 tests/mpi/bad_input null
 run 2 tests/mpi/bad_input outside
 run_fails "device memory that was freed" 2 tests/mpi/bad_input fatal
 
-# MCA variables: Open MPI names the variable and what it may be; the default stays.
-for name in device transport algorithm protocol; do
-    run_prints "coll_gpufifo_$name" 1 $name=nonsense bench/host_overhead allreduce 1 1
+# MCA variables: the variable is named, and what it may be; the default stays. Words count in any case, as their numbers do.
+for name in device transport algorithm protocol verbose; do
+    run_prints "coll_gpufifo_$name is \"nonsense\"" 1 $name=nonsense bench/host_overhead allreduce 1 1
 done
+run_silent 2 device=None protocol=2 bench/host_overhead allreduce 1 1
+run_prints 'coll_gpufifo_protocol is "22"' 1 protocol=22 bench/host_overhead allreduce 1 1
 run_prints "a slot must have a multiple of 128 bytes" 2 ll_slot_bytes=100 tests/mpi/test_allreduce limit=64 sizes
 run_prints "contradict each other" 2 algorithm=ring protocol=ll tests/mpi/test_allreduce path=ring limit=64 sizes
 run_prints "must be above 40 and at most 100" 2 priority=5 tests/mpi/test_allreduce limit=64 sizes
