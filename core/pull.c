@@ -196,6 +196,14 @@ static bool same_device(const gf_pull_engine *engine, const struct gf_pull *pull
                         : memcmp(pull->offer->uuid, engine->device->caps.uuid, sizeof pull->offer->uuid) == 0;
 }
 
+static struct gf_pull_route route_of(const gf_pull_engine *engine, const struct gf_pull *pull)
+{
+    return (struct gf_pull_route){
+        .bytes = pull->bytes, .same_device = same_device(engine, pull),
+        .concurrent = engine->device->caps.concurrent_processes, .to_device = !pull->to_host,
+    };
+}
+
 /* Where they go to, and so by which path. Kernels do not go through pages that may migrate or that the device does not reach.
  * */
 static void choose_path(gf_pull_engine *engine, struct gf_pull *pull, const struct gf_pointer *where)
@@ -205,10 +213,7 @@ static void choose_path(gf_pull_engine *engine, struct gf_pull *pull, const stru
     if (!pull->kernel_from || (where->kind != GF_MEMORY_DEVICE && where->kind != GF_MEMORY_PINNED)) {
         return;
     }
-    struct gf_pull_route route = {
-        .bytes = pull->bytes, .same_device = same_device(engine, pull),
-        .concurrent = engine->device->caps.concurrent_processes, .to_device = !pull->to_host,
-    };
+    struct gf_pull_route route = route_of(engine, pull);
 
     if (gf_pull_choose(&engine->config, &route) == GF_PULL_KERNEL) {
         pull->kernel_to = where->direct ? pull->to : gf_device_kernel_address(engine->device, pull->to);
@@ -303,6 +308,22 @@ gf_status gf_pull_poll(gf_pull_engine *engine, struct gf_pull *pull, struct gf_r
                       gf_status_string(pull->status));
     }
     return pull->status;
+}
+
+void gf_pull_explain_pull(const gf_pull_engine *engine, const struct gf_pull *pull, struct gf_reason *reason)
+{
+    if (pull->ended) {
+        gf_reason_set(reason, pull->bytes == 0 ? "nothing is to be fetched"
+                      : "by the CPU: it had waited, and its sender had moved it to shared host memory");
+        return;
+    }
+    struct gf_pull_route route = route_of(engine, pull);
+
+    if (pull->path != gf_pull_choose(&engine->config, &route)) {
+        gf_reason_set(reason, "by copy engine: no kernel reaches the memory of both ends");
+    } else {
+        gf_pull_explain(&engine->config, &route, reason);
+    }
 }
 
 struct gf_pull_statistics gf_pull_engine_statistics(const gf_pull_engine *engine)

@@ -53,10 +53,14 @@ void gf_pull_explain(const struct gf_pull_config *config, const struct gf_pull_r
 
     switch (gf_pull_choose(config, route)) {
     case GF_PULL_KERNEL:
-        gf_reason_set(reason, "fetched by a kernel: less than %zu bytes", limit);
+        if (limit == SIZE_MAX) {
+            gf_reason_set(reason, "by a kernel, which is the fastest for any size here");
+        } else {
+            gf_reason_set(reason, "by a kernel: less than %zu bytes", limit);
+        }
         break;
     case GF_PULL_COPY_ENGINE:
-        gf_reason_set(reason, "fetched by copy engine: %zu bytes or more%s", starts_at_once(route) ? limit : config->solo_bytes,
+        gf_reason_set(reason, "by copy engine: %zu bytes or more%s", starts_at_once(route) ? limit : config->solo_bytes,
                       starts_at_once(route) ? "" : ", where a wait for the GPU's next time slice pays");
         break;
     case GF_PULL_STAGE:

@@ -29,7 +29,7 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/pt2pt/chunks.c mca_coll_gpufifo/pt2pt/chunks_exchange.c mca_coll_gpufifo/pt2pt/chunks.h \
     mca_coll_gpufifo/pt2pt/chunks_in.c \
     mca_coll_gpufifo/pt2pt/chunks_lane.h mca_coll_gpufifo/pt2pt/chunks_out.c \
-    mca_coll_gpufifo/pt2pt/fetch.c mca_coll_gpufifo/pt2pt/fetch.h
+    mca_coll_gpufifo/pt2pt/fetch.c mca_coll_gpufifo/pt2pt/fetch.h mca_coll_gpufifo/pt2pt/tell.c mca_coll_gpufifo/pt2pt/tell.h
 
 # One-sided communication.
 mca_coll_gpufifo_la_SOURCES += \

@@ -187,18 +187,13 @@ static void handle(struct gf_mailbox *mailbox, mca_coll_gpufifo_module_t *module
     }
 }
 
-static mca_coll_gpufifo_module_t *module_of(opal_list_item_t *link)
-{
-    return (mca_coll_gpufifo_module_t *)((char *)link - offsetof(mca_coll_gpufifo_module_t, link));
-}
-
 static mca_coll_gpufifo_module_t *find_module(const struct address *to)
 {
     opal_list_t *modules = &mca_coll_gpufifo_component.modules;
     opal_list_item_t *item;
 
     for (item = opal_list_get_first(modules); item != opal_list_get_end(modules); item = opal_list_get_next(item)) {
-        mca_coll_gpufifo_module_t *module = module_of(item);
+        mca_coll_gpufifo_module_t *module = gf_module_of(item);
         if (!OMPI_COMM_IS_INTER(module->comm) && ompi_comm_size(module->comm) == to->size) {
             struct address here = address_of(module->comm);
             if (same_address(&here, to)) {

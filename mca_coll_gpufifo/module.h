@@ -72,9 +72,16 @@ typedef struct mca_coll_gpufifo_module_t {
     gf_comm *device_comm;              /* null until the first native call */
     int device_ordinal;                /* of device_comm */
     struct gf_log log;                 /* of device_comm: lines that are the same on all ranks come from rank 0 only */
+    bool told_staged;                  /* the log has told of a staged call (stage.c); under the component's lock */
     bool never_native;                 /* decided by all ranks: stage for ever; the reason was logged */
 } mca_coll_gpufifo_module_t;
 OBJ_CLASS_DECLARATION(mca_coll_gpufifo_module_t);
+
+/* Of an item of the component's list. */
+static inline mca_coll_gpufifo_module_t *gf_module_of(opal_list_item_t *link)
+{
+    return (mca_coll_gpufifo_module_t *)((char *)link - offsetof(mca_coll_gpufifo_module_t, link));
+}
 
 /* Called by the coll framework. */
 mca_coll_base_module_t *gf_module_query(ompi_communicator_t *comm, int *priority);

@@ -103,6 +103,12 @@ static inline struct gf_mpi_comm_id gf_mpi_comm_id_of(const ompi_communicator_t 
     return id;
 }
 
+/* For messages; intercommunicators have none of their own. */
+static inline const char *gf_mpi_comm_name(const ompi_communicator_t *comm)
+{
+    return comm->c_name[0] ? comm->c_name : "a communicator without a name";
+}
+
 /* Is this process of the job that MPI_COMM_WORLD spans, and its rank there; -1: it came by MPI_Comm_spawn or connect. */
 static inline int gf_mpi_world_rank(const ompi_proc_t *proc)
 {

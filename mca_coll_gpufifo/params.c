@@ -4,6 +4,7 @@
  */
 #include "opal/mca/base/mca_base_var.h"
 
+#include "core/fault.h"
 #include "kernels/work.h"
 #include "mca_coll_gpufifo/choice.h"
 #include "mca_coll_gpufifo/module.h"
@@ -170,6 +171,21 @@ static void check_priority(int *priority)
     *priority = DEFAULT_PRIORITY;
 }
 
+/* A fault that nobody can inject would let a test pass for the wrong reason. */
+static void check_fault(const char **fault)
+{
+    struct gf_fault parsed;
+    struct gf_reason why;
+
+    if (gf_fault_parse(*fault, 0, &parsed, &why) == GF_OK) {
+        return;
+    }
+    if (gf_speaks_for_node()) {
+        gf_show_help("bad-fault", why.text);
+    }
+    *fault = NULL;
+}
+
 void gf_params_apply(mca_coll_gpufifo_component_t *component)
 {
     struct gf_config *config = &component->config;
@@ -180,6 +196,7 @@ void gf_params_apply(mca_coll_gpufifo_component_t *component)
     config->algorithm = (enum gf_force_algorithm)component->algorithm;
     config->protocol = (enum gf_force_protocol)component->protocol;
     config->fault = component->fault && component->fault[0] ? component->fault : NULL;
+    check_fault(&config->fault);
     if ((config->algorithm == GF_ALGORITHM_ONE_SHOT && config->protocol == GF_PROTOCOL_SIMPLE) ||
         (config->algorithm == GF_ALGORITHM_RING && config->protocol == GF_PROTOCOL_LL)) {
         if (gf_speaks_for_node()) {

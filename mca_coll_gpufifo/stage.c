@@ -124,6 +124,38 @@ static void discard_bounce(struct bounce *bounce)
     }
 }
 
+/* The first such call on a communicator has a line where paths are asked for. */
+static enum gf_log_level level_of(ompi_communicator_t *comm)
+{
+    mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
+    enum gf_log_level level = GF_LOG_CALL;
+    opal_list_item_t *link;
+
+    opal_mutex_lock(&component->lock);
+    OPAL_LIST_FOREACH(link, &component->modules, opal_list_item_t) {
+        mca_coll_gpufifo_module_t *module = gf_module_of(link);
+
+        if (module->comm == comm && !module->told_staged) {
+            module->told_staged = true;
+            level = GF_LOG_PATH;
+        }
+    }
+    opal_mutex_unlock(&component->lock);
+    return level;
+}
+
+static void tell(const struct gf_stage_call *call)
+{
+    const struct gf_log *log = &mca_coll_gpufifo_component.log;
+    const struct gf_staged *staged = call->staged;
+
+    if (!call->told && gf_log_shows(log, GF_LOG_PATH)) {
+        gf_log(log, level_of(staged->comm), "%s: rank %d, %s, %zu bytes to the host and %zu back: staged through host memory: it "
+               "has no path of its own for device buffers", gf_mpi_comm_name(staged->comm), ompi_comm_rank(staged->comm), staged->function,
+               staged->bytes, gf_layout_measure(&call->recv.out).bytes);
+    }
+}
+
 bool gf_stage_prepare(struct gf_stage_call *call, ompi_communicator_t *comm, const char *function)
 {
     struct gf_reason why = {""};
@@ -157,6 +189,7 @@ bool gf_stage_prepare(struct gf_stage_call *call, ompi_communicator_t *comm, con
         gf_stage_discard(call);
         return false;
     }
+    tell(call);
     return true;
 }
 

@@ -40,6 +40,7 @@ struct gf_stage_call {
     struct gf_stage_buffer send, recv;
     int result;                        /* MPI or OMPI error code, MPI_SUCCESS at first */
     bool passes;                       /* all in host memory: of the buffers only `host` is set */
+    bool told;                         /* the log has said already why it is staged */
     struct gf_staged *staged;          /* null: no significant buffer lies in device memory */
     struct gf_stage_request *request;  /* where the call moves to when it outlives its function */
 };

@@ -167,8 +167,8 @@ static int stage(const struct call *call, const char *reason)
         gf_reason_set(&why, "strict: this call would be staged through host memory: %s", reason);
         return gf_error_to_mpi(GF_ERR_UNSUPPORTED, &why, module->comm, function_name);
     }
-    gf_log(&mca_coll_gpufifo_component.log, GF_LOG_CALL, "%s: allreduce of %zu elements: staged: %s", module->comm->c_name,
-           call->count, reason);
+    gf_log(&mca_coll_gpufifo_component.log, GF_LOG_CALL, "%s: rank %d, %s, %zu elements: staged through host memory: %s",
+           module->comm->c_name, ompi_comm_rank(module->comm), function_name, call->count, reason);
     return stage_silently(call);
 }
 

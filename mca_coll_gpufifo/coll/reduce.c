@@ -22,6 +22,7 @@ int gf_stage_allreduce(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_da
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = allreduce(sbuf, rbuf, count, type);
+        call.told = true;              /* by the native path */
     }
     if (gf_stage_begin(&call, comm, "MPI_Allreduce")) {
         call.result = saved->coll_allreduce(call.send.host, call.recv.host, count, type, op, comm, saved->coll_allreduce_module);

@@ -5,6 +5,7 @@
 #include "mca_coll_gpufifo/pt2pt/queue.h"
 
 #include "mca_coll_gpufifo/memory_kind.h"
+#include "mca_coll_gpufifo/pt2pt/tell.h"
 
 static ompi_status_public_t *status_of(gf_pt2pt_request_t *request)
 {
@@ -57,6 +58,7 @@ static bool take_to_device(gf_pt2pt_request_t *request, const void *data)
     gf_status status;
 
     gf_pvars_count(&mca_coll_gpufifo_component.pvars, GF_PATH_PT2PT_STAGED, bytes);
+    gf_pt2pt_tell_unpacked(request, bytes);
     if (data) {
         status = gf_pt2pt_bounce_pin(&request->bounce, GF_RTS_BYTES, &why);
         if (status != GF_OK) {
@@ -157,8 +159,9 @@ static gf_status start_again(gf_pt2pt_request_t *request, const struct gf_rts *r
     gf_status status;
     void *target;
 
-    gf_log(&mca_coll_gpufifo_component.log, GF_LOG_PATH, "%s: %s, %zu bytes of rank %d come in chunks: %s",
-           request->super.req_comm->c_name, request->function, request->pulled, status_of(request)->MPI_SOURCE, why->text);
+    gf_log(&mca_coll_gpufifo_component.log, GF_LOG_PATH, "%s: rank %d, %s, %zu bytes from rank %d come in chunks: %s",
+           gf_mpi_comm_name(request->super.req_comm), ompi_comm_rank(request->super.req_comm), request->function, request->pulled,
+           status_of(request)->MPI_SOURCE, why->text);
     status = prepare(request, &again, &target, why);
     return status == GF_OK ? start(request, &again, target, why) : status;
 }
@@ -184,6 +187,7 @@ static bool start_pull(gf_pt2pt_request_t *request, const struct gf_rts *rts)
         return fail(request, status, &why);
     }
     gf_pvars_count(&mca_coll_gpufifo_component.pvars, gf_rts_path(request->fetch.kind), request->pulled);
+    gf_pt2pt_tell_fetched(request);
     request->phase = GF_PT2PT_PULL;
     return gf_pt2pt_request_pull_on(request);
 }

@@ -6,6 +6,7 @@
 
 #include "mca_coll_gpufifo/memory_kind.h"
 #include "mca_coll_gpufifo/pt2pt/queue.h"
+#include "mca_coll_gpufifo/pt2pt/tell.h"
 
 /* What an MPI program decides. */
 static bool may_be_fetched(gf_pt2pt_request_t *request, struct gf_reason *why)
@@ -94,36 +95,6 @@ static gf_status make_offer(gf_pt2pt_request_t *request, struct gf_reason *why)
     return status;
 }
 
-static const char *const ways[] = {
-    [GF_RTS_OFFER] = "offered, the receiver fetches them from this buffer",
-    [GF_RTS_PIPE] = "offered, the receiver fetches them from shared host memory",
-    [GF_RTS_CHUNKS] = "sent in chunks, while they are copied",
-};
-
-/* The first message of each path is worth a line of its own. */
-static void tell(const gf_pt2pt_request_t *request, gf_status status, const struct gf_reason *why)
-{
-    enum gf_rts_kind kind = (enum gf_rts_kind)((const struct gf_rts *)request->head)->kind;
-    const struct gf_log *log = &mca_coll_gpufifo_component.log;
-    const mca_pml_base_request_t *base = &request->super;
-    unsigned bit = status == GF_OK ? 2u << kind : 1;
-    enum gf_log_level level = GF_LOG_CALL;
-
-    if (!gf_log_shows(log, GF_LOG_PATH)) {
-        return;
-    }
-    if ((atomic_fetch_or(&mca_coll_gpufifo_component.pt2pt.told, bit) & bit) == 0) {
-        level = GF_LOG_PATH;
-    }
-    if (status == GF_OK) {
-        gf_log(log, level, "%s: %s, %zu bytes to rank %d: %s%s%s", base->req_comm->c_name, request->function, request->bytes,
-               base->req_peer, ways[kind], why->text[0] ? ": " : "", why->text);
-    } else {
-        gf_log(log, level, "%s: %s, %zu bytes to rank %d: staged through host memory: %s", base->req_comm->c_name,
-               request->function, request->bytes, base->req_peer, why->text);
-    }
-}
-
 gf_status gf_pt2pt_offer(gf_pt2pt_request_t *request, struct gf_reason *why)
 {
     gf_status status = request->super.req_ompi.req_persistent ? gf_pt2pt_bounce_renew(&request->bounce, why) : GF_OK;
@@ -131,8 +102,10 @@ gf_status gf_pt2pt_offer(gf_pt2pt_request_t *request, struct gf_reason *why)
     if (status == GF_OK) {
         status = make_offer(request, why);
     }
-    if (status == GF_OK || status == GF_ERR_UNSUPPORTED) {
-        tell(request, status, why);
+    if (status == GF_OK) {
+        gf_pt2pt_tell_offered(request, why);
+    } else if (status == GF_ERR_UNSUPPORTED) {
+        gf_pt2pt_tell_staged(request, why);
     }
     return status;
 }

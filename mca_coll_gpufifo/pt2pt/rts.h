@@ -18,6 +18,7 @@ enum gf_rts_kind {
     GF_RTS_PIPE,                             /* it takes them out of slots of shared host memory (core/pipe.h) */
     GF_RTS_CHUNKS                            /* they come in messages of the PML (chunks.h) */
 };
+enum { GF_RTS_KINDS = GF_RTS_CHUNKS + 1 };
 
 /* Plain bytes. The size is an odd one, that programs hardly ever send. */
 struct gf_rts {

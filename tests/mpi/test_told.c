@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages and collectives for told.sh, which counts what the log says of them. Rank 0 sends to rank 1:
+ *
+ *   3 messages of 4 KiB, device to device; 2 from host to device; 1 of a type with gaps; MPI_Bcast of device memory, twice
+ *
+ * and "many": 100 allreduces of device memory.
+ */
+#include <mpi.h>
+#include <string.h>
+
+#include "tests/mpi/pt2pt_buffers.h"
+
+enum { TAG = 3, BYTES = 4096 };
+
+static void message(struct harness *h, struct buffer *buffer, MPI_Datatype type, int count)
+{
+    if (h->rank == 0) {
+        MPI_Send(buffer->data, count, type, 1, TAG, MPI_COMM_WORLD);
+    } else if (h->rank == 1) {
+        MPI_Recv(buffer->data, count, type, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+static void few(struct harness *h)
+{
+    struct buffer device, mixed;
+    MPI_Datatype gaps;
+
+    buffer_create(h, &device, GPUFIFO_MEMORY_DEVICE, BYTES, 0);
+    buffer_create(h, &mixed, h->rank == 0 ? GPUFIFO_MEMORY_HOST : GPUFIFO_MEMORY_DEVICE, BYTES, 0);
+    MPI_Type_vector(4, 1, 2, MPI_INT, &gaps);
+    MPI_Type_commit(&gaps);
+    for (int i = 0; i < 3; i++) {
+        message(h, &device, MPI_BYTE, BYTES);
+    }
+    for (int i = 0; i < 2; i++) {
+        message(h, &mixed, MPI_BYTE, BYTES);
+        MPI_Bcast(device.data, BYTES, MPI_BYTE, 0, MPI_COMM_WORLD);
+    }
+    message(h, &device, gaps, 1);
+    MPI_Type_free(&gaps);
+    harness_check(h, true, "done");
+    buffer_destroy(&device, "few");
+    buffer_destroy(&mixed, "few");
+}
+
+static void many(struct harness *h)
+{
+    struct buffer from, to;
+
+    buffer_create(h, &from, GPUFIFO_MEMORY_DEVICE, BYTES, 0);
+    buffer_create(h, &to, GPUFIFO_MEMORY_DEVICE, BYTES, 0);
+    for (int i = 0; i < 100; i++) {
+        MPI_Allreduce(from.data, to.data, BYTES, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+    }
+    harness_check(h, true, "done");
+    buffer_destroy(&from, "many");
+    buffer_destroy(&to, "many");
+}
+
+int main(int argc, char **argv)
+{
+    struct harness h;
+
+    harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
+    (argc > 1 && strcmp(argv[1], "many") == 0 ? many : few)(&h);
+    return harness_finish(&h);
+}
