@@ -124,7 +124,7 @@ gf_status gf_emulated_launch(gf_stream *stream, gf_emulated_kernel kernel, int b
         launch->members[i].team = (struct gf_team){
             .block = i / team, .blocks = (uint32_t)blocks,
             .thread = i % team, .threads = team,
-            .shared = stream->blocks[i / team],
+            .shared = stream->blocks[i / team], .weak = options->weak,
         };
         launch->jobs[i] = (struct gf_job){.run = run_member, .argument = &launch->members[i]};
     }
