@@ -20,7 +20,7 @@ static void report(mca_base_var_enum_t *self, const char *text)
 {
     char *words = NULL;
 
-    if (!gf_speaks_for_node() || self->dump(self, &words) != OPAL_SUCCESS) {
+    if (!gf_speaks_for_node() || gf_mpi_enum_words(self, &words) != OPAL_SUCCESS) {
         return;
     }
     gf_show_help("bad-choice", self->enum_name, text, words, self->enum_values[0].string);

@@ -181,6 +181,16 @@ static inline void gf_mpi_hand_over(void *object) { (void)object; }
 static inline void gf_mpi_take_over(void *object) { (void)object; }
 #endif
 
+/* The words of an enumeration, for messages; the caller's to free. */
+static inline int gf_mpi_enum_words(mca_base_var_enum_t *enumeration, char **words)
+{
+#if OMPI_MAJOR_VERSION == 4
+    return enumeration->dump(enumeration, words);
+#else
+    return enumeration->dump(enumeration, words, MCA_BASE_VAR_ENUM_DUMP_READABLE);
+#endif
+}
+
 /* May several threads be in MPI at once? */
 static inline bool gf_mpi_threads(void) { return ompi_mpi_thread_multiple; }
 
