@@ -14,6 +14,9 @@ enum gf_force_transport { GF_TRANSPORT_AUTO, GF_TRANSPORT_P2P, GF_TRANSPORT_SHM 
 enum gf_force_algorithm { GF_ALGORITHM_AUTO, GF_ALGORITHM_ONE_SHOT, GF_ALGORITHM_RING, GF_ALGORITHM_HOST };
 enum gf_force_protocol { GF_PROTOCOL_AUTO, GF_PROTOCOL_LL, GF_PROTOCOL_SIMPLE };
 
+/* Whose memory holds the slots of a Simple FIFO: the sender stores into the receiver's, or the receiver loads from the sender's. */
+enum gf_simple_buffer { GF_BUFFER_RECEIVER, GF_BUFFER_SENDER };
+
 struct gf_config {
     enum gf_force_transport transport;
     enum gf_force_algorithm algorithm;
@@ -21,6 +24,7 @@ struct gf_config {
     size_t one_shot_bytes;         /* largest message for one-shot LL when the choice is automatic */
     size_t ll_slot_bytes;          /* data bytes of one LL slot: longer one-shot messages go in pieces */
     size_t simple_slot_bytes;      /* bytes of one slot of a Simple FIFO */
+    enum gf_simple_buffer simple_buffer;
     int channels;                  /* most blocks a call may use, 0 = by the device's share */
     uint64_t deadline_ms;          /* a kernel's spin without progress, 0 = none */
     bool strict;                   /* a fall-back to a slower path is an error */

@@ -307,23 +307,27 @@ void gf_pattern_describe(const struct gf_pattern *pattern, char *text, size_t by
     const struct gf_transport *seen = NULL;
     size_t length = append(text, bytes, 0, "%s", "");
     int peers = 0, alike = 0;
+    bool fetched = false;
 
     for (int q = 0; q < pattern->ranks; q++) {
         seen = seen || !pattern->send[q].wanted ? seen : pattern->send[q].connector.transport;
         peers += pattern->send[q].wanted;
         alike += sends_by(pattern, q, seen);
+        fetched |= pattern->send[q].wanted && pattern->send[q].connector.shape.sender_buffer;
     }
     if (peers > 0 && alike == peers) {
-        append(text, bytes, length, "by %s", seen->name);
-        return;
+        length = append(text, bytes, length, "by %s", seen->name);
     }
-    for (int q = 0; q < pattern->ranks; q++) {
+    for (int q = 0; q < pattern->ranks && alike != peers; q++) {
         if (pattern->send[q].wanted) {
             bool same = q > 0 && sends_by(pattern, q - 1, pattern->send[q].connector.transport);
 
             length = same ? append(text, bytes, length, " %d", q)
                 : append(text, bytes, length, "%sby %s to %d", length ? ", " : "", pattern->send[q].connector.transport->name, q);
         }
+    }
+    if (fetched) {
+        append(text, bytes, length, ", fetched from the sender's slots");
     }
 }
 

@@ -52,7 +52,8 @@ struct gf_pattern {
 gf_status gf_pattern_connect(struct gf_pattern *pattern, enum gf_pattern_kind kind, const struct gf_connector_shape *shape,
                              const struct gf_connect_setup *setup, struct gf_reason *why);
 
-/* By which transports this rank sends, in words: "by p2p", or "by p2p to 1 2, by shm to 3" where they differ. Cut to `bytes` bytes. */
+/* By which transports this rank sends, in words: "by p2p", or "by p2p to 1 2, by shm to 3" where they differ;
+ * and whether the receivers fetch it. Cut to `bytes` bytes. */
 void gf_pattern_describe(const struct gf_pattern *pattern, char *text, size_t bytes);
 
 /* Gives all memory back. Idempotent; a pattern of zeros is allowed. */

@@ -96,7 +96,7 @@ void gf_connector_destroy(struct gf_connector *c)
 
 static size_t end_bytes(const struct gf_connector *c, bool sender)
 {
-    return sender ? gf_layout_heads_bytes(&c->shape) : gf_layout_receiver(&c->shape).bytes;
+    return sender ? gf_layout_sender(&c->shape).bytes : gf_layout_receiver(&c->shape).bytes;
 }
 
 size_t gf_connector_own_bytes(const struct gf_connector *c)
@@ -112,8 +112,8 @@ size_t gf_connector_peer_bytes(const struct gf_connector *c)
 void gf_connector_describe(const struct gf_connector *c, size_t bytes, struct gf_wire_shape *shape)
 {
     *shape = (struct gf_wire_shape){
-        .magic = GF_WIRE_MAGIC, .is_sender = c->is_sender, .ll_bytes = c->shape.ll_bytes, .slot_bytes = c->shape.slot_bytes,
-        .channels = (uint64_t)c->shape.channels, .bytes = bytes,
+        .magic = GF_WIRE_MAGIC, .is_sender = c->is_sender, .sender_buffer = c->shape.sender_buffer, .ll_bytes = c->shape.ll_bytes,
+        .slot_bytes = c->shape.slot_bytes, .channels = (uint64_t)c->shape.channels, .bytes = bytes,
     };
 }
 
@@ -126,22 +126,24 @@ gf_status gf_connector_check(const struct gf_connector *c, const struct gf_wire_
     }
     if (theirs->is_sender == (uint32_t)c->is_sender || theirs->ll_bytes != c->shape.ll_bytes
         || theirs->slot_bytes != c->shape.slot_bytes || theirs->channels != (uint64_t)c->shape.channels
-        || theirs->bytes != gf_connector_peer_bytes(c)) {
-        gf_reason_set(why, "rank %d described a connection of another shape (%llu channels of %llu-byte slots, LL slots of %llu "
-                      "bytes): use one version of gpufifo and the same settings on all ranks", c->peer,
+        || theirs->sender_buffer != c->shape.sender_buffer || theirs->bytes != gf_connector_peer_bytes(c)) {
+        gf_reason_set(why, "rank %d described a connection of another shape (%llu channels of %llu-byte slots at the %s, LL slots "
+                      "of %llu bytes): use one version of gpufifo and the same settings on all ranks", c->peer,
                       (unsigned long long)theirs->channels, (unsigned long long)theirs->slot_bytes,
-                      (unsigned long long)theirs->ll_bytes);
+                      theirs->sender_buffer ? "sender" : "receiver", (unsigned long long)theirs->ll_bytes);
         return GF_ERR_PEER;
     }
     return GF_OK;
 }
 
-void gf_connector_fill_endpoint(struct gf_connector *c, char *receiver_memory, char *heads)
+void gf_connector_fill_endpoint(struct gf_connector *c, char *receiver_memory, char *sender_memory)
 {
-    struct gf_layout layout = gf_layout_receiver(&c->shape);
+    struct gf_layout receiver = gf_layout_receiver(&c->shape), sender = gf_layout_sender(&c->shape);
 
     c->endpoint.ll_slots = c->shape.ll_bytes ? receiver_memory : NULL;
-    c->endpoint.slots = c->shape.channels ? receiver_memory + layout.slots : NULL;
-    c->endpoint.tails = c->shape.channels ? receiver_memory + layout.tails : NULL;
-    c->endpoint.heads = c->shape.channels ? heads : NULL;
+    if (c->shape.channels) {
+        c->endpoint.slots = c->shape.sender_buffer ? sender_memory + sender.slots : receiver_memory + receiver.slots;
+        c->endpoint.tails = receiver_memory + receiver.words;
+        c->endpoint.heads = sender_memory + sender.words;
+    }
 }

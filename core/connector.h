@@ -5,7 +5,7 @@
  *
  *   NEW → SETTING_UP → CONNECTING → READY → DRAINING → DEAD        an error leads to DEAD from any state before READY
  *
- * Where things live: slots, tail and size near the receiver, head near the sender.
+ * Where things live: LL slots, tail and size near the receiver, head near the sender; FIFO slots near either, as the shape says.
  */
 #ifndef GF_CORE_CONNECTOR_H
 #define GF_CORE_CONNECTOR_H
@@ -27,17 +27,18 @@ struct gf_connector_shape {
     size_t ll_bytes;               /* bytes of LL lines for each of the two one-shot slots */
     int channels;                  /* number of Simple FIFOs */
     size_t slot_bytes;             /* of each FIFO slot */
+    bool sender_buffer;            /* FIFO slots are in the sender's memory, where the receiver reads them; else in the receiver's */
 };
 
 #define GF_WIRE_MAGIC 0x67664331u
 #define GF_BLOB_BYTES 256
 struct gf_blob { unsigned char bytes[GF_BLOB_BYTES]; };
 
-/* The kernel addresses at this end, valid when READY. Sender: as mapped here, of the peer's memory, but head is ours;
- * receiver: our own memory, but head is the sender's as mapped here. Layout of FIFO memory: core/layout.h. */
+/* The kernel addresses at this end, valid when READY: of what lives near this end its own memory, of the rest the peer's as
+ * mapped here. Layout of the memory: core/layout.h. */
 struct gf_endpoint {
-    void *memory;                  /* user address of this end's own memory: LL slots and what follows, or heads; null
-                                      if it needs none */
+    void *memory;                  /* user address of this end's own memory: LL slots and what follows, or heads and what
+                                      follows; null if it needs none */
     char *ll_slots;                /* two slots of ll_bytes each, or null */
     char *slots;                   /* channels × GF_FIFO_DEPTH × slot_bytes, or null */
     char *tails;                   /* channels × GF_LINE: tail, then sizes */
@@ -77,6 +78,7 @@ struct gf_transport {
 struct gf_wire_shape {
     uint32_t magic;                /* GF_WIRE_MAGIC; wrong: the blob is not one of this version */
     uint32_t is_sender;
+    uint64_t sender_buffer;
     uint64_t ll_bytes, slot_bytes, channels;
     uint64_t bytes;                /* of the memory that the blob describes; 0: none is needed */
 };
@@ -103,10 +105,11 @@ gf_status gf_connector_connect(struct gf_connector *c, const struct gf_blob *the
 void gf_connector_destroy(struct gf_connector *c);
 
 /* For transports: describes memory of `bytes` at this end; checks a peer's description against what this connector needs of
- * its other end; fills the endpoint from kernel addresses. receiver_memory is laid out by core/layout.h; heads may be null. */
+ * its other end; fills the endpoint from the kernel addresses of both ends' memory, laid out by core/layout.h; an end that needs
+ * none has null. */
 void gf_connector_describe(const struct gf_connector *c, size_t bytes, struct gf_wire_shape *shape);
 gf_status gf_connector_check(const struct gf_connector *c, const struct gf_wire_shape *theirs, struct gf_reason *why);
-void gf_connector_fill_endpoint(struct gf_connector *c, char *receiver_memory, char *heads);
+void gf_connector_fill_endpoint(struct gf_connector *c, char *receiver_memory, char *sender_memory);
 
 /* Bytes of this connector's own end and of its peer's: 0 where that end needs no memory. */
 size_t gf_connector_own_bytes(const struct gf_connector *c);

@@ -2,8 +2,15 @@
  *
  * Where things lie in the memory of a connection. Words that different agents write never share a line of GF_LINE bytes.
  *
- *   receiver's end, written by the sender:    LL slot 0 | LL slot 1 | channel 0: GF_FIFO_DEPTH slots | channel 1 … | tails
- *   sender's end, written by the receiver:    heads
+ *   receiver's end    LL slot 0 | LL slot 1 | channel 0: GF_FIFO_DEPTH slots | channel 1 … | tails
+ *   sender's end      heads
+ *
+ * or, with the buffer at the sender,
+ *
+ *   receiver's end    LL slot 0 | LL slot 1 | tails
+ *   sender's end      heads | channel 0: GF_FIFO_DEPTH slots | channel 1 …
+ *
+ * The sender writes slots and tails, the receiver heads, wherever they are; each polls words of its own memory only.
  *
  * A line of `tails` per channel holds the tail at 0 and the sizes of the slots from GF_LAYOUT_SIZES on: one agent writes both.
  * A line of `heads` per channel holds the head at 0.
@@ -20,24 +27,38 @@ enum { GF_LAYOUT_SIZES = 64 };
 
 _Static_assert(GF_LAYOUT_SIZES + GF_FIFO_DEPTH * sizeof(uint32_t) <= GF_LINE, "tail and sizes fit one line");
 
-/* Offsets in bytes from the start of the receiver's memory, which is aligned to GF_LINE; ll_bytes and slot_bytes are multiples
- * of GF_LINE. */
+/* Offsets in bytes from the start of one end's memory, which is aligned to GF_LINE; ll_bytes and slot_bytes are multiples of
+ * GF_LINE. */
 struct gf_layout {
-    size_t slots, tails, bytes;
+    size_t slots;                  /* of the FIFOs, where this end has them */
+    size_t words;                  /* tails or heads */
+    size_t bytes;                  /* of all */
 };
+
+static inline size_t gf_layout_words_bytes(const struct gf_connector_shape *shape)
+{
+    return (size_t)shape->channels * GF_LINE;
+}
+
+static inline size_t gf_layout_slots_bytes(const struct gf_connector_shape *shape)
+{
+    return (size_t)shape->channels * GF_FIFO_DEPTH * shape->slot_bytes;
+}
 
 static inline struct gf_layout gf_layout_receiver(const struct gf_connector_shape *shape)
 {
-    size_t channels = (size_t)shape->channels;
     size_t slots = 2 * shape->ll_bytes;
-    size_t tails = slots + channels * GF_FIFO_DEPTH * shape->slot_bytes;
+    size_t words = slots + (shape->sender_buffer ? 0 : gf_layout_slots_bytes(shape));
 
-    return (struct gf_layout){ .slots = slots, .tails = tails, .bytes = tails + channels * GF_LINE };
+    return (struct gf_layout){ .slots = slots, .words = words, .bytes = words + gf_layout_words_bytes(shape) };
 }
 
-static inline size_t gf_layout_heads_bytes(const struct gf_connector_shape *shape)
+static inline struct gf_layout gf_layout_sender(const struct gf_connector_shape *shape)
 {
-    return (size_t)shape->channels * GF_LINE;
+    size_t slots = gf_layout_words_bytes(shape);
+
+    return (struct gf_layout){ .slots = slots, .words = 0,
+                               .bytes = slots + (shape->sender_buffer ? gf_layout_slots_bytes(shape) : 0) };
 }
 
 /* The connection of one channel as its kernel gets it, from the endpoint of either end. */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static const char *const setting_names[GF_SHARED_SETTINGS] = {
-    "transport", "algorithm", "protocol", "one_shot_bytes", "ll_slot_bytes", "simple_slot_bytes", "channels", "deadline_ms",
+    "transport", "algorithm", "protocol", "one_shot_bytes", "ll_slot_bytes", "simple_slot_bytes", "simple_buffer", "channels", "deadline_ms",
     "strict",
 };
 
@@ -19,7 +19,7 @@ static void collect_settings(const struct gf_config *config, int64_t settings[GF
 {
     const int64_t values[GF_SHARED_SETTINGS] = {
         config->transport, config->algorithm, config->protocol, (int64_t)config->one_shot_bytes, (int64_t)config->ll_slot_bytes,
-        (int64_t)config->simple_slot_bytes, config->channels, (int64_t)config->deadline_ms, config->strict,
+        (int64_t)config->simple_slot_bytes, config->simple_buffer, config->channels, (int64_t)config->deadline_ms, config->strict,
     };
 
     memcpy(settings, values, sizeof values);

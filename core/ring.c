@@ -52,7 +52,10 @@ static gf_status write_conns(struct gf_ring *ring, const struct gf_connect_setup
 
 gf_status gf_ring_connect(struct gf_ring *ring, int channels, const struct gf_connect_setup *setup, struct gf_reason *why)
 {
-    struct gf_connector_shape shape = { .channels = channels, .slot_bytes = setup->config->simple_slot_bytes };
+    struct gf_connector_shape shape = {
+        .channels = channels, .slot_bytes = setup->config->simple_slot_bytes,
+        .sender_buffer = setup->config->simple_buffer == GF_BUFFER_SENDER,
+    };
 
     *ring = (struct gf_ring){ .device = setup->device, .channels = channels };
     gf_status status = gf_pattern_connect(&ring->pattern, GF_PATTERN_RING, &shape, setup, why);
@@ -81,7 +84,7 @@ gf_status gf_ring_allreduce(struct gf_ring *ring, const struct gf_plan *plan, co
 /* Are all heads where our steps are? A failure to read them ends the wait: then there is nothing to learn. */
 static bool is_drained(const struct gf_ring *ring, struct gf_execution *e, struct gf_conn *conns, char *heads)
 {
-    size_t head_bytes = gf_layout_heads_bytes(&to_next(ring)->shape);
+    size_t head_bytes = gf_layout_words_bytes(&to_next(ring)->shape);
 
     if (gf_execution_copy(e, conns, ring->conns, (size_t)ring->channels * sizeof *conns, NULL) != GF_OK
         || gf_execution_copy(e, heads, to_next(ring)->endpoint.memory, head_bytes, NULL) != GF_OK) {
@@ -101,7 +104,7 @@ void gf_ring_drain(struct gf_ring *ring, struct gf_execution *e)
         return;
     }
     struct gf_conn *conns = malloc((size_t)ring->channels * sizeof *conns);
-    char *heads = malloc(gf_layout_heads_bytes(&to_next(ring)->shape));
+    char *heads = malloc(gf_layout_words_bytes(&to_next(ring)->shape));
 
     while (conns && heads && gf_watch_poll(e->watch, NULL) == GF_OK && !is_drained(ring, e, conns, heads)) {
     }

@@ -46,7 +46,7 @@ struct gf_conn {
     uint64_t *head;              /* receiver writes, sender polls: lives near the sender */
     uint64_t *tail;              /* sender writes, receiver polls: lives near the receiver */
     uint32_t *size;              /* [GF_FIFO_DEPTH], beside tail */
-    char *slots;                 /* GF_FIFO_DEPTH * slot_bytes */
+    char *slots;                 /* GF_FIFO_DEPTH * slot_bytes: near the receiver or near the sender */
     uint64_t slot_bytes;         /* a multiple of GF_LINE */
     uint64_t step;               /* next step of this end */
     uint64_t reserved[2];

@@ -26,6 +26,8 @@ static const mca_base_var_enum_value_t algorithm_values[] = {
     {0, NULL}};
 static const mca_base_var_enum_value_t protocol_values[] = {
     {GF_PROTOCOL_AUTO, "auto"}, {GF_PROTOCOL_LL, "ll"}, {GF_PROTOCOL_SIMPLE, "simple"}, {0, NULL}};
+static const mca_base_var_enum_value_t simple_buffer_values[] = {
+    {GF_BUFFER_RECEIVER, "receiver"}, {GF_BUFFER_SENDER, "sender"}, {0, NULL}};
 static const mca_base_var_enum_value_t verbose_values[] = {
     {GF_LOG_WARN, "warnings"}, {GF_LOG_PATH, "paths"}, {GF_LOG_CALL, "calls"}, {GF_LOG_DEBUG, "debug"}, {0, NULL}};
 
@@ -73,6 +75,10 @@ static void register_choices(mca_coll_gpufifo_component_t *component)
         "The protocol of a connection: auto, ll (data and flag stored together, lowest latency) or simple (FIFO slots, highest "
         "bandwidth)",
         MCA_BASE_VAR_TYPE_INT, protocol_values, OPAL_INFO_LVL_5, &component->protocol);
+    register_variable(component, "simple_buffer",
+        "Whose memory holds the slots of a Simple FIFO: receiver (the sender stores into them) or sender (the receiver loads from "
+        "them)",
+        MCA_BASE_VAR_TYPE_INT, simple_buffer_values, OPAL_INFO_LVL_6, &component->simple_buffer);
 }
 
 static void register_sizes(mca_coll_gpufifo_component_t *component)
@@ -113,6 +119,7 @@ static void set_defaults(mca_coll_gpufifo_component_t *component)
     component->transport = GF_TRANSPORT_AUTO;
     component->algorithm = GF_ALGORITHM_AUTO;
     component->protocol = GF_PROTOCOL_AUTO;
+    component->simple_buffer = GF_BUFFER_RECEIVER;
     component->fault = NULL;
     component->log.verbose = GF_LOG_WARN;
     component->config = (struct gf_config){
@@ -195,6 +202,7 @@ void gf_params_apply(mca_coll_gpufifo_component_t *component)
     config->transport = (enum gf_force_transport)component->transport;
     config->algorithm = (enum gf_force_algorithm)component->algorithm;
     config->protocol = (enum gf_force_protocol)component->protocol;
+    config->simple_buffer = (enum gf_simple_buffer)component->simple_buffer;
     config->fault = component->fault && component->fault[0] ? component->fault : NULL;
     check_fault(&config->fault);
     if ((config->algorithm == GF_ALGORITHM_ONE_SHOT && config->protocol == GF_PROTOCOL_SIMPLE) ||

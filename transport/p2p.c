@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Device memory, mapped by the other process: the receiver allocates LL slots, FIFO slots and tails on its device, the sender
- * the heads on its own; each exports its part and opens the peer's.
+ * Device memory, mapped by the other process: each end allocates on its device what core/layout.h places there, exports it, and
+ * opens the peer's.
  */
 #include "transport/transport.h"
 

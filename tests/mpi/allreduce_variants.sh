@@ -16,6 +16,13 @@ for algorithm in one_shot ring; do
     run 3 +noipc algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=65536 sizes
     run 3 ll_slot_bytes=128 simple_slot_bytes=128 channels=2 algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=16384 sizes
 done
+# The slots of the ring at the sender.
+for transport in p2p shm; do
+    run 3 transport=$transport algorithm=ring simple_buffer=sender tests/mpi/test_allreduce path=ring limit=65536 sizes bits
+    run 3 +weak +seed=3 transport=$transport algorithm=ring simple_buffer=sender tests/mpi/test_allreduce path=ring limit=16384 sizes
+done
+run 3 +team=4 simple_slot_bytes=128 channels=2 algorithm=ring simple_buffer=sender tests/mpi/test_allreduce path=ring limit=16384 sizes
+run_prints "fetched from the sender's slots" 2 verbose=1 algorithm=ring simple_buffer=sender tests/mpi/test_allreduce path=ring limit=16 sizes
 for ranks in 2 4; do
     run $ranks +solo tests/mpi/test_allreduce path=host_sequenced types limit=65536 sizes bits
 done

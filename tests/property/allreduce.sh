@@ -26,6 +26,8 @@ for round in $(seq "${PROPERTY_RUNS:-16}"); do
     ll=$picked
     pick 128 4096 131072
     simple=$picked
+    pick receiver sender
+    buffer=$picked
     pick 0 1 2 7
     channels=$picked
     pick 0 64 262144
@@ -33,6 +35,6 @@ for round in $(seq "${PROPERTY_RUNS:-16}"); do
     pick +weak +weak,torn +noipc +solo +team=3 +blocks=16
     device=$picked
     run "$ranks" "$device" "+seed=$round" transport="$transport" algorithm="$algorithm" ll_slot_bytes="$ll" simple_slot_bytes="$simple" \
-        channels="$channels" one_shot_bytes="$one_shot" tests/property/allreduce_property --seed "$seed" --rounds 60 --bytes 200000
+        simple_buffer="$buffer" channels="$channels" one_shot_bytes="$one_shot" tests/property/allreduce_property --seed "$seed" --rounds 60 --bytes 200000
 done
 finish

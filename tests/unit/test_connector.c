@@ -169,26 +169,53 @@ static void test_failure_leaves_nothing(void **state)
 
 static void test_words_of_two_agents_share_no_line(void **state)
 {
-    char *receiver = aligned_alloc(GF_LINE, 1 << 16), *heads = aligned_alloc(GF_LINE, 1 << 12);
+    char *receiver = aligned_alloc(GF_LINE, 1 << 16), *sender = aligned_alloc(GF_LINE, 1 << 16);
     struct gf_connector c;
     struct gf_layout layout = gf_layout_receiver(&shape);
 
     (void)state;
     gf_connector_init(&c, false, 0, 1, &shape, NULL, NULL, NULL);
-    gf_connector_fill_endpoint(&c, receiver, heads);
+    gf_connector_fill_endpoint(&c, receiver, sender);
+    assert_int_equal(gf_layout_sender(&shape).bytes, 3 * GF_LINE);
     assert_ptr_equal(c.endpoint.ll_slots, receiver);
     assert_int_equal(layout.bytes, 2 * 1024 + 3 * GF_FIFO_DEPTH * 256 + 3 * GF_LINE);
     for (int i = 0; i < shape.channels; i++) {
         struct gf_conn conn = gf_layout_conn(&c.endpoint, &shape, i);
 
-        assert_int_equal((char *)conn.head - heads, i * GF_LINE);
-        assert_int_equal((char *)conn.tail - receiver, (ptrdiff_t)layout.tails + i * GF_LINE);
+        assert_int_equal((char *)conn.head - sender, i * GF_LINE);
+        assert_int_equal((char *)conn.tail - receiver, (ptrdiff_t)layout.words + i * GF_LINE);
         assert_true((char *)conn.size > (char *)conn.tail && (char *)(conn.size + GF_FIFO_DEPTH) <= (char *)conn.tail + GF_LINE);
         assert_int_equal((size_t)(conn.slots - receiver), 2 * 1024 + (size_t)i * GF_FIFO_DEPTH * 256);
-        assert_true((char *)conn.tail >= receiver + layout.tails && (char *)conn.tail + GF_LINE <= receiver + layout.bytes);
+        assert_true((char *)conn.tail >= receiver + layout.words && (char *)conn.tail + GF_LINE <= receiver + layout.bytes);
     }
     free(receiver);
-    free(heads);
+    free(sender);
+}
+
+/* Tails stay at the receiver and heads at the sender, behind or before the slots, so that each polls its own memory. */
+static void test_the_buffer_may_be_at_the_sender(void **state)
+{
+    char *receiver = aligned_alloc(GF_LINE, 1 << 16), *sender = aligned_alloc(GF_LINE, 1 << 16);
+    struct gf_connector_shape at_sender = shape;
+    struct gf_connector c;
+
+    (void)state;
+    at_sender.sender_buffer = true;
+    gf_connector_init(&c, true, 0, 1, &at_sender, NULL, NULL, NULL);
+    gf_connector_fill_endpoint(&c, receiver, sender);
+    assert_int_equal(gf_connector_own_bytes(&c), 3 * GF_LINE + 3 * GF_FIFO_DEPTH * 256);
+    assert_int_equal(gf_connector_peer_bytes(&c), 2 * 1024 + 3 * GF_LINE);
+    assert_ptr_equal(c.endpoint.ll_slots, receiver);
+    for (int i = 0; i < shape.channels; i++) {
+        struct gf_conn conn = gf_layout_conn(&c.endpoint, &at_sender, i);
+
+        assert_int_equal((char *)conn.head - sender, i * GF_LINE);
+        assert_int_equal((char *)conn.tail - receiver, 2 * 1024 + i * GF_LINE);
+        assert_int_equal((size_t)(conn.slots - sender), 3 * GF_LINE + (size_t)i * GF_FIFO_DEPTH * 256);
+        assert_true(conn.slots + GF_FIFO_DEPTH * 256 <= sender + gf_connector_own_bytes(&c));
+    }
+    free(receiver);
+    free(sender);
 }
 
 static void test_descriptions_are_checked(void **state)
@@ -211,6 +238,9 @@ static void test_descriptions_are_checked(void **state)
     wrong.slot_bytes *= 2;
     assert_int_equal(gf_connector_check(&sender, &wrong, &why), GF_ERR_PEER);
     assert_non_null(strstr(why.text, "rank 1"));
+    wrong = wire;
+    wrong.sender_buffer = !wrong.sender_buffer;
+    assert_int_equal(gf_connector_check(&sender, &wrong, &why), GF_ERR_PEER);
     wrong = wire;
     wrong.magic++;
     assert_int_equal(gf_connector_check(&sender, &wrong, &why), GF_ERR_PEER);
@@ -381,6 +411,7 @@ int main(void)
         cmocka_unit_test(test_illegal_step_is_caught),
         cmocka_unit_test(test_failure_leaves_nothing),
         cmocka_unit_test(test_words_of_two_agents_share_no_line),
+        cmocka_unit_test(test_the_buffer_may_be_at_the_sender),
         cmocka_unit_test(test_descriptions_are_checked),
         cmocka_unit_test(test_best_transport_is_taken),
         cmocka_unit_test(test_failure_takes_the_next_transport_at_both_ends),

@@ -22,24 +22,35 @@ struct way {
     enum gf_force_algorithm algorithm;
     enum gf_force_transport transport;
     enum gf_algorithm expected;
+    enum gf_simple_buffer buffer;
 };
 
 static const struct way ways[] = {
-    { GF_ALGORITHM_ONE_SHOT, GF_TRANSPORT_P2P, GF_PLAN_ONE_SHOT },
-    { GF_ALGORITHM_ONE_SHOT, GF_TRANSPORT_SHM, GF_PLAN_ONE_SHOT },
-    { GF_ALGORITHM_RING, GF_TRANSPORT_P2P, GF_PLAN_RING },
-    { GF_ALGORITHM_RING, GF_TRANSPORT_SHM, GF_PLAN_RING },
-    { GF_ALGORITHM_HOST, GF_TRANSPORT_AUTO, GF_PLAN_HOST },
+    { GF_ALGORITHM_ONE_SHOT, GF_TRANSPORT_P2P, GF_PLAN_ONE_SHOT, GF_BUFFER_RECEIVER },
+    { GF_ALGORITHM_ONE_SHOT, GF_TRANSPORT_SHM, GF_PLAN_ONE_SHOT, GF_BUFFER_RECEIVER },
+    { GF_ALGORITHM_RING, GF_TRANSPORT_P2P, GF_PLAN_RING, GF_BUFFER_RECEIVER },
+    { GF_ALGORITHM_RING, GF_TRANSPORT_SHM, GF_PLAN_RING, GF_BUFFER_RECEIVER },
+    { GF_ALGORITHM_RING, GF_TRANSPORT_P2P, GF_PLAN_RING, GF_BUFFER_SENDER },
+    { GF_ALGORITHM_RING, GF_TRANSPORT_SHM, GF_PLAN_RING, GF_BUFFER_SENDER },
+    { GF_ALGORITHM_HOST, GF_TRANSPORT_AUTO, GF_PLAN_HOST, GF_BUFFER_RECEIVER },
 };
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
-/* Small slots, so that boundaries come early: pieces of 1 KiB of LL data, FIFO slots of 1 KiB, host pieces of 32 KiB. */
-static struct gf_config small_slots(const struct way *way)
+static struct gf_config config_of(const struct way *way)
 {
     struct gf_config config = gftest_config();
 
     config.algorithm = way->algorithm;
     config.transport = way->transport;
+    config.simple_buffer = way->buffer;
+    return config;
+}
+
+/* Small slots, so that boundaries come early: pieces of 1 KiB of LL data, FIFO slots of 1 KiB, host pieces of 32 KiB. */
+static struct gf_config small_slots(const struct way *way)
+{
+    struct gf_config config = config_of(way);
+
     config.ll_slot_bytes = 1024;
     config.simple_slot_bytes = 1024;
     return config;
@@ -93,12 +104,10 @@ static void test_all_sizes(void **state)
 static int multi_mib_body(struct gftest_rank *rank)
 {
     const struct way *way = rank->argument;
-    struct gf_config config = gftest_config();
+    struct gf_config config = config_of(way);
     struct gftest_comm c;
     struct gf_reason why = { "" };
 
-    config.algorithm = way->algorithm;
-    config.transport = way->transport;
     GFTEST_CHECK(rank, gftest_comm_open(rank, &config, &c, &why) == GF_OK, "%s", why.text);
     for (int in_place = 0; in_place < 2; in_place++) {
         struct gftest_allreduce what = {

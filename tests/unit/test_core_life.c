@@ -138,15 +138,21 @@ static void test_failed_connection_gives_memory_back(void **state)
 }
 
 /* Makes it look as if the next rank had not yet taken one step more, and ends the communicator: that must wait. Rank 1 notes
- * that it lets go before it does, by an abort. The flag is in memory shared by the ranks. */
+ * that it lets go before it does, by an abort. */
+struct drain {
+    enum gf_simple_buffer buffer;
+    uint32_t let_go;                   /* in memory shared by the ranks, as all of it */
+};
+
 static int drain_body(struct gftest_rank *rank)
 {
-    uint32_t *let_go = rank->argument;
+    struct drain *drain = rank->argument;
     struct gf_config config = gftest_config();
     struct gftest_comm c;
     struct gf_conn conn;
 
     config.algorithm = GF_ALGORITHM_RING;
+    config.simple_buffer = drain->buffer;
     GFTEST_CHECK(rank, gftest_comm_open(rank, &config, &c, NULL) == GF_OK);
     GFTEST_CHECK(rank, gftest_try_allreduce(&c, 1000, NULL) == GF_OK);
     gftest_barrier(rank);
@@ -160,22 +166,25 @@ static int drain_body(struct gftest_rank *rank)
     gftest_barrier(rank);
     if (rank->rank == 1) {
         usleep(100000);
-        __atomic_store_n(let_go, 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&drain->let_go, 1, __ATOMIC_RELEASE);
         gf_comm_abort(c.comm, "let go");
     }
     gftest_comm_close(&c);
-    GFTEST_CHECK(rank, __atomic_load_n(let_go, __ATOMIC_ACQUIRE) == 1);
+    GFTEST_CHECK(rank, __atomic_load_n(&drain->let_go, __ATOMIC_ACQUIRE) == 1);
     return 0;
 }
 
 static void test_end_waits_for_the_next_rank(void **state)
 {
-    uint32_t *let_go = mmap(NULL, sizeof *let_go, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct drain *drain = mmap(NULL, sizeof *drain, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     (void)state;
-    assert_ptr_not_equal(let_go, MAP_FAILED);
-    gftest_expect(2, drain_body, let_go, SECONDS);
-    munmap(let_go, sizeof *let_go);
+    assert_ptr_not_equal(drain, MAP_FAILED);
+    for (enum gf_simple_buffer buffer = GF_BUFFER_RECEIVER; buffer <= GF_BUFFER_SENDER; buffer++) {
+        *drain = (struct drain){ .buffer = buffer };
+        gftest_expect(2, drain_body, drain, SECONDS);
+    }
+    munmap(drain, sizeof *drain);
 }
 
 int main(void)
