@@ -4,14 +4,15 @@
  * its deadline.
  *
  * The slots are in the receiver's memory or in the sender's; the code is the same, and so is what it must keep in order:
- *   payload before tail   At the receiver, both are stores to afar, and may arrive the other way round. At the sender, payload stays
- *                         at home and tail alone travels, and may arrive before payload has left the sender's processor. The release
- *                         of tail at system scope, after the block's barrier, prevents either.
- *   tail before payload   The receiver loads payload after it has acquired tail. From afar such a load is a request that could have
- *                         gone out before, or find in the first-level cache what the slot held a lap ago: the acquire excludes both.
- *   payload before head   head licenses the sender to overwrite the slot. A load from afar has happened only when its answer is back;
- *                         head is released after the barrier, and a release comes after all loads before it. At the end of
- *                         its life the sender gives slots back only when head says that all are read (core/ring.h, drain).
+ *   payload before tail   At the receiver, both are stores to afar, and may arrive the other way round. At the sender, payload
+ *                         stays at home and tail alone travels: it may arrive before payload has left the sender's processor.
+ *                         The release of tail at system scope, after the block's barrier, prevents either.
+ *   tail before payload   The receiver loads payload after it has acquired tail. From afar such a load is a request that could
+ *                         have gone out before, or find in the first-level cache what the slot held a lap ago: the acquire
+ *                         excludes both.
+ *   payload before head   head licenses the sender to overwrite the slot. A load from afar has happened only when its answer
+ *                         is back; head is released after the barrier, and a release comes after all loads before it. At the
+ *                         end of its life the sender gives slots back only when head says that all are read (core/ring.h, drain).
  */
 #ifndef GF_KERNELS_FIFO_H
 #define GF_KERNELS_FIFO_H
