@@ -14,7 +14,8 @@ enum gf_force_transport { GF_TRANSPORT_AUTO, GF_TRANSPORT_P2P, GF_TRANSPORT_SHM 
 enum gf_force_algorithm { GF_ALGORITHM_AUTO, GF_ALGORITHM_ONE_SHOT, GF_ALGORITHM_RING, GF_ALGORITHM_HOST };
 enum gf_force_protocol { GF_PROTOCOL_AUTO, GF_PROTOCOL_LL, GF_PROTOCOL_SIMPLE };
 
-/* Whose memory holds the slots of a Simple FIFO: the sender stores into the receiver's, or the receiver loads from the sender's. */
+/* Whose memory holds the slots of a Simple FIFO: the sender stores into the receiver's, or the receiver loads from the
+ * sender's. */
 enum gf_simple_buffer { GF_BUFFER_RECEIVER, GF_BUFFER_SENDER };
 
 struct gf_config {

@@ -27,7 +27,8 @@ struct gf_connector_shape {
     size_t ll_bytes;               /* bytes of LL lines for each of the two one-shot slots */
     int channels;                  /* number of Simple FIFOs */
     size_t slot_bytes;             /* of each FIFO slot */
-    bool sender_buffer;            /* FIFO slots are in the sender's memory, where the receiver reads them; else in the receiver's */
+    bool sender_buffer;            /* FIFO slots are in the sender's memory, where the receiver reads them; else in the
+                                      receiver's */
 };
 
 #define GF_WIRE_MAGIC 0x67664331u
@@ -105,8 +106,8 @@ gf_status gf_connector_connect(struct gf_connector *c, const struct gf_blob *the
 void gf_connector_destroy(struct gf_connector *c);
 
 /* For transports: describes memory of `bytes` at this end; checks a peer's description against what this connector needs of
- * its other end; fills the endpoint from the kernel addresses of both ends' memory, laid out by core/layout.h; an end that needs
- * none has null. */
+ * its other end; fills the endpoint from the kernel addresses of both ends' memory, laid out by core/layout.h; an end that
+ * needs none has null. */
 void gf_connector_describe(const struct gf_connector *c, size_t bytes, struct gf_wire_shape *shape);
 gf_status gf_connector_check(const struct gf_connector *c, const struct gf_wire_shape *theirs, struct gf_reason *why);
 void gf_connector_fill_endpoint(struct gf_connector *c, char *receiver_memory, char *sender_memory);

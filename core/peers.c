@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 static const char *const setting_names[GF_SHARED_SETTINGS] = {
-    "transport", "algorithm", "protocol", "one_shot_bytes", "ll_slot_bytes", "simple_slot_bytes", "simple_buffer", "channels", "deadline_ms",
-    "strict",
+    "transport", "algorithm", "protocol", "one_shot_bytes", "ll_slot_bytes", "simple_slot_bytes", "simple_buffer", "channels",
+    "deadline_ms", "strict",
 };
 
 static void collect_settings(const struct gf_config *config, int64_t settings[GF_SHARED_SETTINGS])

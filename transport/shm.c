@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Shared host memory, reached by kernels: each end makes a segment of what core/layout.h places there, and registers both with its
- * device.
+ * Shared host memory, reached by kernels: each end makes a segment of what core/layout.h places there, and registers both with
+ * its device.
  */
 #include "transport/transport.h"
 
