@@ -171,6 +171,7 @@ gf_status gf_comm_create(const struct gf_comm_setup *setup, gf_comm **result, st
     comm->device = setup->device;
     comm->transports = setup->transports;
     comm->host_executor = setup->host_executor;
+    comm->proxy = setup->proxy;
     comm->unavailable = setup->host_executor ? 0 : 1u << GF_PLAN_HOST;
     comm->watch = (struct gf_watch){ .abort = &comm->abort, .peers = &comm->peers, .bootstrap = &comm->bootstrap };
     gf_status status = bring_up(comm, setup, &local);

@@ -15,6 +15,7 @@
 
 struct gf_transport;               /* core/connector.h */
 struct gf_host_executor;           /* core/host_executor.h */
+struct gf_proxy;                   /* proxy/proxy.h */
 typedef struct gf_comm gf_comm;
 
 struct gf_comm_setup {
@@ -25,6 +26,7 @@ struct gf_comm_setup {
     gf_device *device;                          /* lives as long as the communicator */
     const struct gf_transport *const *transports;      /* null-terminated, best first */
     const struct gf_host_executor *host_executor;      /* null: none */
+    struct gf_proxy *proxy;                     /* of the device, lives as long as the communicator; null: none */
     int device_ranks;                           /* processes of the job that may run our kernels on this device at once, in any
                                                    communicator, as far as known; 0: those of this communicator. Too high
                                                    costs blocks, too low risks that kernels of two communicators keep each

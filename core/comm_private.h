@@ -21,6 +21,7 @@ struct gf_comm {
     gf_stream *stream;
     const struct gf_transport *const *transports;
     const struct gf_host_executor *host_executor;
+    struct gf_proxy *proxy;            /* null: none */
     struct gf_peers peers;
     struct gf_abort abort;
     char *fault_text;

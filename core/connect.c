@@ -55,12 +55,27 @@ static bool is_open(const struct gf_link *link)
     return link->wanted && link->connector.state != GF_CONN_READY;
 }
 
+/* A transport that this communicator's setting allows. */
+static bool is_allowed(const struct gf_transport *transport, const struct gf_config *config)
+{
+    return config->transport == GF_TRANSPORT_AUTO ? !transport->on_request : transport->id == config->transport;
+}
+
+/* The first one allowed from this one on, or null. */
+static const struct gf_transport *next_allowed(const struct gf_transport *const *transports, const struct gf_config *config)
+{
+    while (*transports && !is_allowed(*transports, config)) {
+        transports++;
+    }
+    return *transports;
+}
+
 /* Goes from the link's transport to the next one; says so once a transport, as a warning when something failed. */
 static void leave_transport(struct attempt *a, struct gf_link *link, enum gf_log_level level, const char *reason)
 {
     const struct gf_connect_setup *setup = a->setup;
     const struct gf_transport *left = setup->transports[link->choice];
-    const struct gf_transport *next = setup->transports[++link->choice];
+    const struct gf_transport *next = next_allowed(&setup->transports[++link->choice], setup->config);
     unsigned bit = 1u << (link->choice - 1);
 
     snprintf(a->reason, sizeof a->reason, "%s", reason);
@@ -87,7 +102,7 @@ static void choose_transport(struct attempt *a, struct gf_link *link)
     for (; setup->transports[link->choice]; ) {
         const struct gf_transport *transport = setup->transports[link->choice];
 
-        if (forced != GF_TRANSPORT_AUTO && transport->id != forced) {
+        if (!is_allowed(transport, setup->config)) {
             link->choice++;
         } else if (!transport->probe(&infos[link->connector.me], &infos[link->connector.peer], &why)) {
             leave_transport(a, link, GF_LOG_PATH, why.text);
@@ -139,6 +154,14 @@ static gf_status agree_on_round(struct attempt *a, int *open, struct gf_reason *
     return status;
 }
 
+static void init_link(struct gf_link *link, bool is_sender, int me, int peer, const struct gf_connector_shape *shape,
+                      const struct gf_connect_setup *setup)
+{
+    gf_connector_init(&link->connector, is_sender, me, peer, shape, setup->device, setup->stream, setup->fault);
+    link->connector.proxy = setup->proxy;
+    link->connector.abort = setup->abort;
+}
+
 /* Sets up this end of an open link; its blob or failure goes to the peer. */
 static void set_up(struct attempt *a, struct gf_link *link, int direction, int peer)
 {
@@ -147,8 +170,7 @@ static void set_up(struct attempt *a, struct gf_link *link, int direction, int p
     struct offer *offer = &a->offers_out[peer];
     struct gf_reason why = { "" };
 
-    gf_connector_init(&link->connector, direction == SENDING, pattern->rank, peer, a->shape, setup->device, setup->stream,
-                      setup->fault);
+    init_link(link, direction == SENDING, pattern->rank, peer, a->shape, setup);
     offer->status[direction] = gf_connector_setup(&link->connector, setup->transports[link->choice], &offer->blob[direction],
                                                   &why);
     if (offer->status[direction] != GF_OK) {
@@ -267,8 +289,7 @@ gf_status gf_pattern_connect(struct gf_pattern *pattern, enum gf_pattern_kind ki
             int peer = i / 2, from = i % 2 == SENDING ? pattern->rank : peer, to = i % 2 == SENDING ? peer : pattern->rank;
 
             link->wanted = gf_pattern_connects(kind, from, to, pattern->ranks);
-            gf_connector_init(&link->connector, i % 2 == SENDING, pattern->rank, peer, shape, setup->device, setup->stream,
-                              setup->fault);
+            init_link(link, i % 2 == SENDING, pattern->rank, peer, shape, setup);
         }
         status = connect_all(&a, why);
     } else {

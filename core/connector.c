@@ -79,6 +79,13 @@ gf_status gf_connector_connect(struct gf_connector *c, const struct gf_blob *the
     return GF_OK;
 }
 
+void gf_connector_expect(struct gf_connector *c, const uint64_t *steps)
+{
+    if (c->transport->expect) {
+        c->transport->expect(c, steps);
+    }
+}
+
 void gf_connector_destroy(struct gf_connector *c)
 {
     if (c->state == GF_CONN_DEAD) {

@@ -46,6 +46,9 @@ struct gf_endpoint {
     char *heads;                   /* channels × GF_LINE */
 };
 
+struct gf_abort;                                /* core/abort.h */
+struct gf_proxy;                                /* proxy/proxy.h; core passes it on to transports */
+
 /* Owned by its pattern (core/connect.h); state, transport and shape are written by core/connector.c only, private and
  * endpoint by the transport between setup and destroy. Used by one thread at a time. */
 struct gf_connector {
@@ -58,19 +61,25 @@ struct gf_connector {
     struct gf_endpoint endpoint;
     gf_device *device;
     gf_stream *stream;                          /* for fills while setting up */
-    struct gf_fault *fault;                     /* null in production */
+    struct gf_fault *fault;                     /* null in production; each step by one thread at a time */
+    struct gf_proxy *proxy;                     /* this device's, or null; set after gf_connector_init, as the next */
+    struct gf_abort *abort;                     /* whom a proxy tells of its failures, or null */
 };
 
 /* How two ranks share a FIFO. Implementations are in transport/. Errors leave the connector as destroy left it. */
 struct gf_transport {
     const char *name;
     enum gf_force_transport id;
+    bool on_request;               /* taken only where the setting names it, never by "auto" */
     /* Might these two use it? Cheap and symmetrical: a pure function of both infos. The proof is connect. */
     bool (*probe)(const struct gf_peer_info *a, const struct gf_peer_info *b, struct gf_reason *why);
     /* Allocates this end's memory by c->shape and describes it for the peer. */
     gf_status (*setup)(struct gf_connector *c, struct gf_blob *mine, struct gf_reason *why);
     /* Maps what the peer described and fills c->endpoint. The blob is checked against the shape before use. */
     gf_status (*connect)(struct gf_connector *c, const struct gf_blob *theirs, struct gf_reason *why);
+    /* A kernel that makes steps[i] steps on FIFO i of this end, i < c->shape.channels, is about to be launched. Null: the host
+     * has no part in it. */
+    void (*expect)(struct gf_connector *c, const uint64_t *steps);
     /* Unmaps and frees whatever setup and connect made, also after their failure. Idempotent. */
     void (*destroy)(struct gf_connector *c);
 };
@@ -100,6 +109,9 @@ gf_status gf_connector_setup(struct gf_connector *c, const struct gf_transport *
 
 /* CONNECTING → READY. After an error the connector is DEAD and holds no memory. */
 gf_status gf_connector_connect(struct gf_connector *c, const struct gf_blob *theirs, struct gf_reason *why);
+
+/* Before each launch that uses the FIFOs of a READY connector: see gf_transport.expect. */
+void gf_connector_expect(struct gf_connector *c, const uint64_t *steps);
 
 /* Any state → DEAD (by DRAINING when READY); all memory goes back at once. The caller knows that no kernel of ours uses it.
  * Idempotent. */

@@ -16,6 +16,10 @@ static const char *const step_names[GF_FAULT_STEP_COUNT] = {
     [GF_FAULT_IPC_OPEN] = "ipc_open",
     [GF_FAULT_HOST_SEGMENT] = "host_segment",
     [GF_FAULT_LAUNCH] = "launch",
+    [GF_FAULT_PROXY] = "proxy",
+    [GF_FAULT_PROXY_COPY] = "proxy_copy",
+    [GF_FAULT_PROXY_STALL] = "proxy_stall",
+    [GF_FAULT_PROXY_DEATH] = "proxy_death",
 };
 
 static int find_step(const char *name, size_t length)
@@ -72,7 +76,7 @@ gf_status gf_fault_parse(const char *text, int rank, struct gf_fault *fault, str
         if (!end) {
             gf_reason_set(why, "the fault setting \"%s\" is not understood at \"%s\": write step:n, step:n+ or step:n@rank, "
                           "comma-separated, with a step of segment, attach, register, device_alloc, ipc_export, ipc_open, "
-                          "host_segment, launch", text, item);
+                          "host_segment, launch, proxy, proxy_copy, proxy_stall, proxy_death", text, item);
             return GF_ERR_INVALID;
         }
         if (*end == '\0') {

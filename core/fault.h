@@ -19,10 +19,14 @@ enum gf_fault_step {
     GF_FAULT_IPC_OPEN,         /* ipc_open */
     GF_FAULT_HOST_SEGMENT,     /* host_segment: create the shared memory of the host-sequenced executor */
     GF_FAULT_LAUNCH,           /* launch: start a kernel */
+    GF_FAULT_PROXY,            /* proxy: give a connection's work to the proxy's thread */
+    GF_FAULT_PROXY_COPY,       /* proxy_copy: a copy that the proxy starts */
+    GF_FAULT_PROXY_STALL,      /* proxy_stall: not an error, the proxy does not start a copy in that turn; with "+" never again */
+    GF_FAULT_PROXY_DEATH,      /* proxy_death: the process is killed where the proxy would start a copy */
     GF_FAULT_STEP_COUNT
 };
 
-/* Owned by a communicator, used by one thread at a time. All zero: nothing fails. */
+/* Owned by a communicator, each step used by one thread at a time. All zero: nothing fails. */
 struct gf_fault {
     unsigned left[GF_FAULT_STEP_COUNT];    /* passes until the step fails, counting that one; 0: never */
     bool for_good[GF_FAULT_STEP_COUNT];    /* all later passes fail too */

@@ -76,6 +76,7 @@ void gf_peer_describe(const gf_device *device, const struct gf_config *config, i
     info->ipc = device->caps.ipc;
     info->concurrent_processes = device->caps.concurrent_processes;
     info->host_types = device->caps.host_types;
+    info->copies_beside_kernels = device->caps.copies_beside_kernels;
     info->blocks = device->caps.blocks;
     info->device_ranks = device_ranks;
     collect_settings(config, info->settings);

@@ -32,7 +32,8 @@ struct gf_peer_info {
     uint8_t ipc;                   /* device capability */
     uint8_t concurrent_processes;  /* device capability */
     uint8_t host_types;            /* device capability */
-    uint8_t reserved[5];
+    uint8_t copies_beside_kernels; /* device capability */
+    uint8_t reserved[4];
     int32_t blocks;                /* device capability: of the whole device */
     int32_t device_ranks;          /* see struct gf_comm_setup */
     int64_t settings[GF_SHARED_SETTINGS];    /* those of struct gf_config that must be equal on all ranks */

@@ -63,6 +63,12 @@ static bool settings_contradict(const struct gf_config *config)
         || (config->algorithm == GF_ALGORITHM_RING && config->protocol == GF_PROTOCOL_LL);
 }
 
+/* The host copies the slots of FIFOs, nothing else: LL lines have no place where it could look. */
+static bool host_copies(const struct gf_config *config)
+{
+    return config->transport == GF_TRANSPORT_P2P_COPY || config->transport == GF_TRANSPORT_SHM_COPY;
+}
+
 static bool available(const struct gf_plan_input *input, enum gf_algorithm algorithm)
 {
     return !(input->unavailable & 1u << algorithm);
@@ -87,7 +93,9 @@ static void decide_forced(const struct gf_config *config, const struct gf_plan_i
 {
     const char *name = gf_algorithm_name(forced);
 
-    if (!available(input, forced)) {
+    if (forced == GF_PLAN_ONE_SHOT && host_copies(config)) {
+        decide(plan, GF_PLAN_STAGE, "one-shot was asked for, but the transport that was asked for moves FIFO slots only");
+    } else if (!available(input, forced)) {
         decide(plan, GF_PLAN_STAGE, "%s was asked for, but could not be connected", name);
     } else if (forced == GF_PLAN_HOST || input->kernels_may_wait) {
         decide(plan, forced, "%s was asked for by a setting", name);
@@ -103,9 +111,11 @@ static void decide_kernel(const struct gf_config *config, const struct gf_plan_i
     int ring_blocks = gf_tuner_ring_blocks(bytes, input->ranks, input->blocks);
     double one_shot_us = gf_tuner_one_shot_us(bytes, input->ranks, one_shot_blocks);
     double ring_us = gf_tuner_ring_us(bytes, input->ranks, ring_blocks);
-    bool one_shot = available(input, GF_PLAN_ONE_SHOT), ring = available(input, GF_PLAN_RING);
+    bool copies = host_copies(config), one_shot = available(input, GF_PLAN_ONE_SHOT) && !copies, ring = available(input, GF_PLAN_RING);
 
-    if (one_shot && !ring) {
+    if (copies && ring) {
+        decide(plan, GF_PLAN_RING, "ring: the transport that was asked for moves FIFO slots only");
+    } else if (one_shot && !ring) {
         decide(plan, GF_PLAN_ONE_SHOT, "one-shot: the ring could not be connected");
     } else if (ring && !one_shot) {
         decide(plan, GF_PLAN_RING, "ring: the one-shot slots could not be connected");

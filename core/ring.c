@@ -8,12 +8,12 @@
 
 #include "core/layout.h"
 
-static const struct gf_connector *to_next(const struct gf_ring *ring)
+static struct gf_connector *to_next(const struct gf_ring *ring)
 {
     return &ring->pattern.send[(ring->pattern.rank + 1) % ring->pattern.ranks].connector;
 }
 
-static const struct gf_connector *from_previous(const struct gf_ring *ring)
+static struct gf_connector *from_previous(const struct gf_ring *ring)
 {
     return &ring->pattern.recv[(ring->pattern.rank + ring->pattern.ranks - 1) % ring->pattern.ranks].connector;
 }
@@ -70,6 +70,37 @@ gf_status gf_ring_connect(struct gf_ring *ring, int channels, const struct gf_co
     return status;
 }
 
+/* Bytes that each of `blocks` blocks has of all, as gf_block_range (kernels/simple.h) divides them; the last ones have less. */
+static uint64_t block_share(uint64_t bytes, int blocks)
+{
+    uint64_t share = (bytes + (uint64_t)blocks - 1) / (uint64_t)blocks;
+
+    return (share + GF_LINE - 1) / GF_LINE * GF_LINE;
+}
+
+/* Steps of FIFO `channel` in a launch, as gf_allreduce_ring makes them: rounds in which each rank has a piece of at most a slot,
+ * and each piece goes round twice but for two hops. */
+static uint64_t steps_of(const struct gf_ring *ring, const struct gf_plan *plan, uint64_t bytes, int channel)
+{
+    uint64_t ranks = (uint64_t)ring->pattern.ranks, most = to_next(ring)->shape.slot_bytes;
+    uint64_t share = block_share(bytes, plan->blocks), begin = share * (uint64_t)channel;
+    uint64_t own = channel >= plan->blocks || begin >= bytes ? 0 : bytes - begin < share ? bytes - begin : share;
+
+    return (own + ranks * most - 1) / (ranks * most) * (2 * ranks - 2);
+}
+
+/* Both ends are told, as far as the host has a part in them. */
+static void expect_steps(struct gf_ring *ring, const struct gf_plan *plan, const struct gf_reduction *data)
+{
+    uint64_t steps[GF_MAX_CHANNELS];
+
+    for (int c = 0; c < ring->channels; c++) {
+        steps[c] = steps_of(ring, plan, data->count * gf_type_size((enum gf_type)data->type), c);
+    }
+    gf_connector_expect(to_next(ring), steps);
+    gf_connector_expect(from_previous(ring), steps);
+}
+
 gf_status gf_ring_allreduce(struct gf_ring *ring, const struct gf_plan *plan, const struct gf_reduction *data,
                             struct gf_execution *e, struct gf_reason *why)
 {
@@ -78,6 +109,7 @@ gf_status gf_ring_allreduce(struct gf_ring *ring, const struct gf_plan *plan, co
         .data = *data, .send = conns, .recv = conns + ring->channels, .channels = (uint32_t)plan->blocks,
     };
 
+    expect_steps(ring, plan, data);
     return gf_execution_run(e, GF_KERNEL_ALLREDUCE_RING, plan->blocks, plan->threads, &work.task, sizeof work, why);
 }
 

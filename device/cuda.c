@@ -65,6 +65,7 @@ static gf_status read_caps(struct gf_cuda_device *device, struct gf_reason *why)
     caps->concurrent_processes = attribute(device, ATTRIBUTE_MPS, 0) == 1;
     caps->line128_atomic = false;
     caps->host_types = false;
+    caps->copies_beside_kernels = false;
     /* One block of GF_BLOCK_THREADS fits on every multiprocessor there is. Under MPS the driver counts this process's share. */
     caps->blocks = attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1);
     caps->numa_node = attribute(device, ATTRIBUTE_HOST_NUMA_ID, -1);

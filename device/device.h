@@ -47,6 +47,8 @@ struct gf_device_caps {
                                     False says nothing against one process alone on the device. */
     bool line128_atomic;         /* a 128-byte store of a warp arrives whole */
     bool host_types;             /* kernels know the types of gf_type_is_host_only too (the emulated device) */
+    bool copies_beside_kernels;  /* a copy from this device's memory to this device's memory does not wait for kernels of the
+                                    process that run, as copies to and from the host never do */
     int blocks;                  /* blocks of GF_BLOCK_THREADS threads that run at once */
     int numa_node;               /* nearest NUMA node, -1 unknown */
     unsigned char uuid[16];      /* equal in two processes exactly if the device is the same */

@@ -137,6 +137,7 @@ static gf_status make_device(struct gf_reason *why)
             .concurrent_processes = !emulated.options.solo,
             .line128_atomic = !emulated.options.torn,
             .host_types = true,
+            .copies_beside_kernels = !emulated.options.queued,
             .blocks = emulated.options.blocks,
             .numa_node = -1,
         },

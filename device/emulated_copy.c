@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SMALLEST_PIECE = 64 * 1024, LONGEST_PAUSE_US = 8 };
+enum { SMALLEST_PIECE = 64 * 1024, LONGEST_PAUSE_US = 8, LOOK_US = 50 };
 
 /* A small delay, so that nobody can rely on how fast a copy is. */
 static void delay(gf_stream *stream)
@@ -29,6 +29,7 @@ struct copy {
     char *to;
     const char *from;
     size_t bytes;
+    bool waits;                        /* for kernels that run */
 };
 
 /* A word that others poll arrives whole, and after what this stream did before. */
@@ -67,6 +68,9 @@ static void run_copy(struct gf_operation *self, gf_stream *stream)
     const struct copy *copy = (const struct copy *)self;
 
     delay(stream);
+    while (copy->waits && __atomic_load_n(&stream->queues->kernels, __ATOMIC_ACQUIRE) > 0) {
+        usleep(LOOK_US);
+    }
     if (copy_word(copy)) {
         return;
     }
@@ -77,13 +81,14 @@ static void run_copy(struct gf_operation *self, gf_stream *stream)
     }
 }
 
-gf_status gf_emulated_copy(gf_stream *stream, void *to, const void *from, size_t bytes)
+gf_status gf_emulated_copy(gf_stream *stream, void *to, const void *from, size_t bytes, bool within_device)
 {
     struct copy *copy = malloc(sizeof *copy);
     if (!copy) {
         return GF_ERR_NO_MEMORY;
     }
-    *copy = (struct copy){.operation.run = run_copy, .to = to, .from = from, .bytes = bytes};
+    *copy = (struct copy){.operation.run = run_copy, .to = to, .from = from, .bytes = bytes,
+                          .waits = within_device && stream->queues->options.queued};
     gf_emulated_stream_push(stream, &copy->operation);
     /* cppcheck-suppress memleak; the stream has it */
     return GF_OK;

@@ -38,7 +38,9 @@ static void run_launch(struct gf_operation *self, gf_stream *stream)
     struct launch *launch = (struct launch *)self;
 
     gf_solo_enter(&stream->queues->solo);
+    __atomic_fetch_add(&stream->queues->kernels, 1, __ATOMIC_ACQ_REL);
     gf_pool_run_together(stream->queues->pool, launch->jobs, launch->threads);
+    __atomic_fetch_sub(&stream->queues->kernels, 1, __ATOMIC_ACQ_REL);
     gf_solo_leave(&stream->queues->solo);
 }
 

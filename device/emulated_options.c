@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS "weak, solo, noipc, torn, team=N, blocks=N, memory=BYTES, seed=N"
+#define WORDS "weak, solo, noipc, queued, torn, team=N, blocks=N, memory=BYTES, seed=N"
 
 enum { MAX_TEAM = 64, MAX_BLOCKS = 256, WORD_BYTES = 64 };
 static const unsigned long long min_memory = 1ull << 20, max_memory = 1ull << 40;
@@ -45,6 +45,7 @@ static bool set_flag(struct gf_emulated_options *options, const char *name)
     bool *flag = strcmp(name, "weak") == 0  ? &options->weak
                : strcmp(name, "solo") == 0  ? &options->solo
                : strcmp(name, "noipc") == 0 ? &options->noipc
+               : strcmp(name, "queued") == 0 ? &options->queued
                : strcmp(name, "torn") == 0  ? &options->torn
                                             : NULL;
     if (flag) {

@@ -29,6 +29,7 @@ struct gf_emulated_queues {
     gf_pool *pool;
     struct gf_emulated_options options;
     struct gf_solo solo;
+    int kernels;                   /* that run; atomic */
     pthread_mutex_t lock;          /* guards what follows, and what the streams say it guards */
     pthread_cond_t done;           /* some operation has finished */
     uint64_t last_ticket;          /* tickets are given in the order of submission, over all streams */

@@ -106,6 +106,8 @@ static int component_close(void)
     gf_staging_destroy(component->staging);
     component->staging = NULL;
     for (int i = 0; i < GF_MAX_DEVICES; i++) {
+        gf_proxy_destroy(component->proxies[i]);
+        component->proxies[i] = NULL;
         if (component->devices[i]) {
             gf_device_close(component->devices[i]);
             component->devices[i] = NULL;
@@ -254,4 +256,18 @@ gf_device *gf_component_device(int ordinal, struct gf_reason *why)
     device = component->devices[ordinal];
     opal_mutex_unlock(&component->lock);
     return device;
+}
+
+gf_proxy *gf_component_proxy(const gf_device *device)
+{
+    mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
+
+    opal_mutex_lock(&component->lock);
+    gf_proxy **proxy = &component->proxies[device->ordinal];
+
+    if (!*proxy && gf_proxy_create(device, proxy, NULL) != GF_OK) {
+        *proxy = NULL;
+    }
+    opal_mutex_unlock(&component->lock);
+    return *proxy;
 }

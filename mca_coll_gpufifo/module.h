@@ -13,6 +13,7 @@
 #include "mca_coll_gpufifo/host_memory.h"
 #include "mca_coll_gpufifo/pt2pt/interpose.h"
 #include "mca_coll_gpufifo/pvars.h"
+#include "proxy/proxy.h"
 
 struct gf_agree;                       /* agree.h */
 struct gf_mailbox;                     /* mailbox.h */
@@ -44,6 +45,7 @@ typedef struct mca_coll_gpufifo_component_t {
     struct gf_staging *staging;        /* of staged calls; any thread; null exactly if driver is */
     opal_mutex_t lock;                 /* protects what follows */
     gf_device *devices[GF_MAX_DEVICES];
+    gf_proxy *proxies[GF_MAX_DEVICES]; /* by ordinal; without a thread as long as no transport needs one */
     opal_list_t modules;               /* those enabled, for the mailbox */
     struct gf_mailbox *mailbox;        /* open while MPI_COMM_WORLD's module lives */
     unsigned progress_calls;           /* since this process last entered a host call: who is busy need not look for messages (mailbox.c) */
@@ -59,6 +61,9 @@ void gf_params_apply(mca_coll_gpufifo_component_t *component);
 
 /* Opened on first use, one an ordinal, closed with the component; thread-safe. Null with *why on failure. */
 gf_device *gf_component_device(int ordinal, struct gf_reason *why);
+
+/* The proxy of an open device, made on first use, destroyed with the component; thread-safe. Null: no host memory for it. */
+gf_proxy *gf_component_proxy(const gf_device *device);
 
 /* One a communicator. Made by comm_query, filled by enable. A communicator's collectives come from one thread at a time. */
 typedef struct mca_coll_gpufifo_module_t {

@@ -3,4 +3,8 @@ libgfcore_la_SOURCES += \
     proxy/host_memory.c proxy/host_memory.h \
     proxy/host_reduce.c proxy/host_reduce.h \
     proxy/host_sequenced.c proxy/host_sequenced.h \
-    proxy/pump.c proxy/pump.h
+    proxy/place.c proxy/place.h \
+    proxy/proxy.h proxy/thread.c \
+    proxy/pump.c proxy/pump.h \
+    proxy/queue.c proxy/queue.h \
+    proxy/stages.h proxy/send.c proxy/recv.c

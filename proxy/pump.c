@@ -1,132 +1,83 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The pump's thread.
+ * A pump is a task of a proxy of its own, at home wherever the program runs.
  */
 #include "proxy/pump.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-/* The shortest sleep is a fraction of what the slots of one message take at the speed of a copy engine; the longest one bounds
- * what a message loses that begins after a long wait. */
-enum { SHORTEST_NS = 20 * 1000, LONGEST_NS = 1000 * 1000 };
+#include "proxy/proxy.h"
 
 struct gf_pump {
     enum gf_pump_turn (*turn)(void *ctx);
     void *ctx;
-    _Atomic bool awake;                /* the thread is at work and will look again before it sleeps without end */
-    pthread_mutex_t lock;              /* guards what follows, and changes of awake to true */
-    pthread_cond_t work;
-    pthread_t thread;
-    bool started, ending;
-    int failure;                       /* of the start; an errno */
+    gf_proxy *proxy;
+    struct gf_proxy_task task;
+    _Atomic bool running;              /* the task is in */
+    pthread_mutex_t lock;              /* of the start; guards what follows */
+    gf_status failure;                 /* of the start: there will be no other */
+    struct gf_reason failure_why;
 };
 
-gf_status gf_pump_create(enum gf_pump_turn (*turn)(void *ctx), void *ctx, gf_pump **made, struct gf_reason *why)
+static enum gf_proxy_turn turn(void *ctx)
+{
+    gf_pump *pump = ctx;
+
+    switch (pump->turn(pump->ctx)) {
+    case GF_PUMP_MOVED:
+        return GF_PROXY_STEADY;
+    case GF_PUMP_WAITING:
+        return GF_PROXY_WAITING;
+    default:
+        return GF_PROXY_IDLE;
+    }
+}
+
+gf_status gf_pump_create(enum gf_pump_turn (*pump_turn)(void *ctx), void *ctx, gf_pump **made, struct gf_reason *why)
 {
     gf_pump *pump = calloc(1, sizeof *pump);
 
-    *made = pump;
+    *made = NULL;
     if (!pump) {
         gf_reason_set(why, "out of host memory");
         return GF_ERR_NO_MEMORY;
     }
-    pump->turn = turn;
+    gf_status status = gf_proxy_create(NULL, &pump->proxy, why);
+
+    if (status != GF_OK) {
+        free(pump);
+        return status;
+    }
+    pump->turn = pump_turn;
     pump->ctx = ctx;
+    pump->task = (struct gf_proxy_task){ .turn = turn, .ctx = pump };
     pthread_mutex_init(&pump->lock, NULL);
-    pthread_cond_init(&pump->work, NULL);
+    *made = pump;
     return GF_OK;
-}
-
-static void sleep_ns(long ns)
-{
-    struct timespec time = { .tv_nsec = ns };
-
-    nanosleep(&time, NULL);
-}
-
-/* Until nothing is left to do. */
-static void work(gf_pump *pump)
-{
-    long pause = SHORTEST_NS;
-
-    for (;;) {
-        switch (pump->turn(pump->ctx)) {
-        case GF_PUMP_IDLE:
-            return;
-        case GF_PUMP_MOVED:
-            pause = SHORTEST_NS;
-            break;
-        case GF_PUMP_WAITING:
-            pause = pause < LONGEST_NS / 2 ? pause * 2 : LONGEST_NS;
-            break;
-        }
-        pthread_mutex_lock(&pump->lock);
-        bool ending = pump->ending;
-
-        pthread_mutex_unlock(&pump->lock);
-        if (ending) {
-            return;
-        }
-        sleep_ns(pause);
-    }
-}
-
-/* awake is false before the last turn that may find nothing: who brings work after it sees that, and wakes. */
-static void *run(void *ctx)
-{
-    gf_pump *pump = ctx;
-
-    pthread_mutex_lock(&pump->lock);
-    while (!pump->ending) {
-        while (!pump->ending && !atomic_load(&pump->awake)) {
-            pthread_cond_wait(&pump->work, &pump->lock);
-        }
-        pthread_mutex_unlock(&pump->lock);
-        work(pump);
-        atomic_store(&pump->awake, false);
-        work(pump);
-        pthread_mutex_lock(&pump->lock);
-    }
-    pthread_mutex_unlock(&pump->lock);
-    return NULL;
-}
-
-/* The program's signals are not for this thread. With the lock held. */
-static void start(gf_pump *pump)
-{
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pump->failure = pthread_create(&pump->thread, NULL, run, pump);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pump->started = pump->failure == 0;
 }
 
 gf_status gf_pump_wake(gf_pump *pump, struct gf_reason *why)
 {
-    if (atomic_load(&pump->awake)) {
+    if (atomic_load(&pump->running)) {
+        gf_proxy_wake(pump->proxy);
         return GF_OK;
     }
     pthread_mutex_lock(&pump->lock);
-    atomic_store(&pump->awake, true);
-    if (!pump->started && pump->failure == 0) {
-        start(pump);
+    if (!pump->running && pump->failure == GF_OK) {
+        pump->failure = gf_proxy_add(pump->proxy, &pump->task, &pump->failure_why);
+        pump->running = pump->failure == GF_OK;
     }
-    int failure = pump->failure;
+    gf_status status = pump->failure;
 
-    pthread_cond_signal(&pump->work);
     pthread_mutex_unlock(&pump->lock);
-    if (failure != 0) {
-        gf_reason_set(why, "no thread can be made: %s", strerror(failure));
-        return GF_ERR_SYSTEM;
+    if (status != GF_OK) {
+        gf_reason_set(why, "%s", pump->failure_why.text);
+        return status;
     }
+    gf_proxy_wake(pump->proxy);
     return GF_OK;
 }
 
@@ -135,14 +86,7 @@ void gf_pump_destroy(gf_pump *pump)
     if (!pump) {
         return;
     }
-    pthread_mutex_lock(&pump->lock);
-    pump->ending = true;
-    pthread_cond_signal(&pump->work);
-    pthread_mutex_unlock(&pump->lock);
-    if (pump->started) {
-        pthread_join(pump->thread, NULL);
-    }
-    pthread_cond_destroy(&pump->work);
+    gf_proxy_destroy(pump->proxy);
     pthread_mutex_destroy(&pump->lock);
     free(pump);
 }

@@ -1,2 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-libgfcore_la_SOURCES += transport/transport.h transport/p2p.c transport/shm.c transport/select.c
+libgfcore_la_SOURCES += \
+    transport/transport.h transport/select.c \
+    transport/p2p.c transport/shm.c \
+    transport/part.c transport/part.h \
+    transport/copy_engine.c transport/copy_engine.h transport/copy_sender.c \
+    transport/p2p_copy_engine.c transport/shm_copy_engine.c

@@ -4,4 +4,6 @@
  */
 #include "transport/transport.h"
 
-const struct gf_transport *const gf_transports[] = { &gf_transport_p2p, &gf_transport_shm, NULL };
+const struct gf_transport *const gf_transports[] = {
+    &gf_transport_p2p, &gf_transport_shm, &gf_transport_p2p_copy, &gf_transport_shm_copy, NULL,
+};

@@ -8,21 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "transport/part.h"
+
 struct shm_blob {
     struct gf_wire_shape shape;
     struct gf_segment_name memory;     /* if shape.bytes > 0 */
 };
 _Static_assert(sizeof(struct shm_blob) <= GF_BLOB_BYTES, "the description fits a blob");
 
-/* A segment and whether the device knows it. */
-struct shm_part {
-    struct gf_segment segment;
-    bool registered;
-};
-
 /* Owner: the connector. */
 struct shm {
-    struct shm_part own, peer;
+    struct gf_part own, peer;
 };
 
 /* Whether the two see each other's memory is tried, by connect. */
@@ -33,17 +29,6 @@ static bool shm_probe(const struct gf_peer_info *a, const struct gf_peer_info *b
         return false;
     }
     return true;
-}
-
-static gf_status register_part(struct gf_connector *c, struct shm_part *part, struct gf_reason *why)
-{
-    if (gf_fault_hits(c->fault, GF_FAULT_REGISTER, why)) {
-        return GF_ERR_UNSUPPORTED;
-    }
-    gf_status status = gf_device_host_register(c->device, part->segment.address, part->segment.bytes, why);
-
-    part->registered = status == GF_OK;
-    return status;
 }
 
 static gf_status shm_setup(struct gf_connector *c, struct gf_blob *mine, struct gf_reason *why)
@@ -59,44 +44,14 @@ static gf_status shm_setup(struct gf_connector *c, struct gf_blob *mine, struct 
     c->private = shm;
     gf_connector_describe(c, bytes, &blob.shape);
     if (bytes > 0) {
-        if (gf_fault_hits(c->fault, GF_FAULT_SEGMENT, why)) {
-            return GF_ERR_NO_MEMORY;
-        }
-        gf_status status = gf_segment_create(bytes, &shm->own.segment, &blob.memory, why);
+        gf_status status = gf_part_create(c, bytes, &shm->own, &blob.memory, why);
 
-        if (status == GF_OK) {
-            status = register_part(c, &shm->own, why);
-        }
         if (status != GF_OK) {
             return status;
         }
     }
     memcpy(mine->bytes, &blob, sizeof blob);
     return GF_OK;
-}
-
-/* theirs was checked, but for the segment's size: it is what the peer's page size made of the bytes. */
-static gf_status attach_peer(struct gf_connector *c, struct shm *shm, const struct shm_blob *theirs, struct gf_reason *why)
-{
-    if (theirs->shape.bytes == 0) {
-        return GF_OK;
-    }
-    if (theirs->memory.bytes < theirs->shape.bytes) {
-        gf_reason_set(why, "rank %d described a segment that is smaller than its connection: use one version of gpufifo on all "
-                      "ranks", c->peer);
-        return GF_ERR_PEER;
-    }
-    if (gf_fault_hits(c->fault, GF_FAULT_ATTACH, why)) {
-        return GF_ERR_UNSUPPORTED;
-    }
-    gf_status status = gf_segment_attach(&theirs->memory, &shm->peer.segment, why);
-
-    return status == GF_OK ? register_part(c, &shm->peer, why) : status;
-}
-
-static char *kernel_address(const struct gf_connector *c, const struct shm_part *part)
-{
-    return part->segment.address ? gf_device_kernel_address(c->device, part->segment.address) : NULL;
 }
 
 static gf_status shm_connect(struct gf_connector *c, const struct gf_blob *blob, struct gf_reason *why)
@@ -107,13 +62,13 @@ static gf_status shm_connect(struct gf_connector *c, const struct gf_blob *blob,
     memcpy(&theirs, blob->bytes, sizeof theirs);
     gf_status status = gf_connector_check(c, &theirs.shape, why);
 
-    if (status == GF_OK) {
-        status = attach_peer(c, shm, &theirs, why);
+    if (status == GF_OK && theirs.shape.bytes > 0) {
+        status = gf_part_attach(c, &theirs.memory, theirs.shape.bytes, &shm->peer, why);
     }
     if (status != GF_OK) {
         return status;
     }
-    char *own = kernel_address(c, &shm->own), *peer = kernel_address(c, &shm->peer);
+    char *own = gf_part_kernel_address(c, &shm->own), *peer = gf_part_kernel_address(c, &shm->peer);
 
     if ((shm->own.segment.address && !own) || (shm->peer.segment.address && !peer)) {
         gf_reason_set(why, "kernels cannot reach the shared memory of the connection with rank %d", c->peer);
@@ -124,15 +79,6 @@ static gf_status shm_connect(struct gf_connector *c, const struct gf_blob *blob,
     return GF_OK;
 }
 
-static void release_part(struct gf_connector *c, struct shm_part *part)
-{
-    if (part->registered) {
-        gf_device_host_unregister(c->device, part->segment.address);
-        part->registered = false;
-    }
-    gf_segment_close(&part->segment);
-}
-
 static void shm_destroy(struct gf_connector *c)
 {
     struct shm *shm = c->private;
@@ -140,8 +86,8 @@ static void shm_destroy(struct gf_connector *c)
     if (!shm) {
         return;
     }
-    release_part(c, &shm->peer);
-    release_part(c, &shm->own);
+    gf_part_release(c, &shm->peer);
+    gf_part_release(c, &shm->own);
     free(shm);
     c->private = NULL;
 }

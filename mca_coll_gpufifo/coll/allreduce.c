@@ -135,6 +135,7 @@ static gf_status create_device_comm(struct call *call, struct gf_reason *why)
         .bootstrap = bootstrap,
         .device = device,
         .transports = gf_transports,
+        .proxy = device ? gf_component_proxy(device) : NULL,
         .host_executor = &gf_host_sequenced,
         .device_ranks = device_ranks(module),
     };

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "proxy/host_sequenced.h"
+#include "proxy/proxy.h"
 #include "tests/unit/scalar.h"
 #include "transport/transport.h"
 
@@ -45,6 +46,9 @@ gf_status gftest_comm_open(struct gftest_rank *rank, const struct gf_config *con
     if (status == GF_OK) {
         status = gf_device_stream_create(c->device, &c->stream, why);
     }
+    if (status == GF_OK) {
+        status = gf_proxy_create(c->device, &c->proxy, why);
+    }
     if (status != GF_OK) {
         return status;
     }
@@ -52,6 +56,7 @@ gf_status gftest_comm_open(struct gftest_rank *rank, const struct gf_config *con
     const struct gf_comm_setup setup = {
         .config = config, .log = &c->log, .name = "test", .bootstrap = rank->bootstrap, .device = c->device,
         .transports = gf_transports, .host_executor = &gf_host_sequenced,
+        .proxy = c->proxy,
     };
 
     return gf_comm_create(&setup, &c->comm, why);
@@ -60,6 +65,7 @@ gf_status gftest_comm_open(struct gftest_rank *rank, const struct gf_config *con
 void gftest_comm_close(struct gftest_comm *c)
 {
     gf_comm_destroy(c->comm);
+    gf_proxy_destroy(c->proxy);
     gf_device_stream_destroy(c->device, c->stream);
     gf_device_close(c->device);
     c->comm = NULL;

@@ -11,6 +11,7 @@
 /* Lives in one rank; opened and closed by all ranks of a test together. */
 struct gftest_comm {
     gf_device *device;
+    struct gf_proxy *proxy;
     gf_stream *stream;             /* the test's own, for its copies */
     struct gf_log log;
     int warnings, paths;           /* log lines so far */

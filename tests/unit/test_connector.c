@@ -74,8 +74,12 @@ static bool if_ipc(const struct gf_peer_info *a, const struct gf_peer_info *b, s
     return a->ipc && b->ipc;
 }
 
-static const struct gf_transport fast = { "fast", GF_TRANSPORT_P2P, if_ipc, fake_setup, fake_connect, fake_destroy };
-static const struct gf_transport slow = { "slow", GF_TRANSPORT_SHM, always, fake_setup, fake_connect, fake_destroy };
+static const struct gf_transport fast = {
+    .name = "fast", .id = GF_TRANSPORT_P2P, .probe = if_ipc, .setup = fake_setup, .connect = fake_connect, .destroy = fake_destroy,
+};
+static const struct gf_transport slow = {
+    .name = "slow", .id = GF_TRANSPORT_SHM, .probe = always, .setup = fake_setup, .connect = fake_connect, .destroy = fake_destroy,
+};
 static const struct gf_transport *const transports[] = { &fast, &slow, NULL };
 
 static void test_only_legal_steps(void **state)

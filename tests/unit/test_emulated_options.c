@@ -31,7 +31,7 @@ static void nothing_said_gives_the_defaults(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof nothing / sizeof nothing[0]; i++) {
         struct gf_emulated_options options = parsed(nothing[i]);
-        assert_false(options.weak || options.solo || options.noipc || options.torn);
+        assert_false(options.weak || options.solo || options.noipc || options.torn || options.queued);
         assert_int_equal(options.team, 1);
         assert_int_equal(options.blocks, 8);
         assert_int_equal(options.memory, (size_t)64 << 30);
@@ -42,6 +42,7 @@ static void flags_set_themselves_only(void **state)
 {
     (void)state;
     struct gf_emulated_options weak = parsed("weak"), solo = parsed("solo"), noipc = parsed("noipc"), torn = parsed("torn");
+    assert_true(parsed("queued").queued);
     assert_true(weak.weak && !weak.solo && !weak.noipc && !weak.torn);
     assert_true(!solo.weak && solo.solo && !solo.noipc && !solo.torn);
     assert_true(!noipc.weak && !noipc.solo && noipc.noipc && !noipc.torn);

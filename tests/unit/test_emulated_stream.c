@@ -92,7 +92,7 @@ static void copies_see_what_came_before_in_the_stream(void **state)
     for (int round = 1; round < 20; round++) {
         gf_emulated_fill(stream, chain[0], round, BYTES);
         for (int i = 0; i < LINKS; i++) {
-            gf_emulated_copy(stream, chain[i + 1], chain[i], BYTES);
+            gf_emulated_copy(stream, chain[i + 1], chain[i], BYTES, false);
         }
     }
     gf_emulated_stream_wait(stream);
@@ -214,7 +214,7 @@ static void random_copies_equal_memmove(void **state)
             gf_emulated_fill(stream, copied + to, round, bytes);
             memset(expected + to, round, bytes);
         } else {
-            gf_emulated_copy(stream, copied + to, copied + from, bytes);
+            gf_emulated_copy(stream, copied + to, copied + from, bytes, false);
             memmove(expected + to, expected + from, bytes);
         }
     }
