@@ -4,9 +4,28 @@
  */
 #include "mca_coll_gpufifo/memory_kind.h"
 
+#include <stdlib.h>
+
+#include "mca_coll_gpufifo/stage_layout.h"
+
 bool gf_memory_locate(const void *address, struct gf_pointer *info)
 {
     return gf_host_memory_locate(&mca_coll_gpufifo_component.host_memory, mca_coll_gpufifo_component.driver, address, info);
+}
+
+bool gf_memory_locate_any(const struct gf_layout *layout, struct gf_pointer *info)
+{
+    struct gf_block_list list = {0};
+    struct gf_reason ignored;
+    bool found = false;
+
+    if (gf_layout_list(layout, &list, &ignored) == GF_OK) {
+        for (size_t i = 0; i < list.count && !found; i++) {
+            found = gf_memory_locate(gf_layout_address(MPI_BOTTOM, list.blocks[i].offset), info);
+        }
+    }
+    free(list.blocks);
+    return found;
 }
 
 gf_status gf_memory_query(const void *address, struct gf_pointer *info, struct gf_reason *why)

@@ -8,6 +8,8 @@
 
 #include "mca_coll_gpufifo/module.h"
 
+struct gf_layout;                      /* stage_layout.h */
+
 /* Fast and one-sided: true for most host buffers after their first use, never for device memory, null or MPI_IN_PLACE. */
 static inline bool gf_memory_is_known_host(const void *address)
 {
@@ -26,6 +28,9 @@ static inline bool gf_memory_is_device(const void *address)
 
     return !gf_memory_is_known_host(address) && gf_memory_locate(address, &info);
 }
+
+/* Of data at MPI_BOTTOM, some of which may be in host memory: the first block that is in device memory, as above. */
+bool gf_memory_locate_any(const struct gf_layout *layout, struct gf_pointer *info);
 
 /* All that is known about it; asks the driver. GF_ERR_INVALID with a sentence for a freed device pointer. */
 gf_status gf_memory_query(const void *address, struct gf_pointer *info, struct gf_reason *why);

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "mca_coll_gpufifo/module.h"
+#include "mca_coll_gpufifo/memory_kind.h"
 
 static void count_driver_call(void)
 {
@@ -113,6 +113,28 @@ static void cut(struct gf_block_list *list, size_t bytes)
     list->count = count;
 }
 
+/* Are all blocks in device memory? They are, but for types with absolute addresses. */
+static bool is_on_device(const struct gf_block_list *blocks, const char *start)
+{
+    struct gf_pointer info;
+    size_t high = 0;
+
+    for (size_t i = 0; i < blocks->count; i++) {
+        size_t end = (size_t)blocks->blocks[i].offset + blocks->blocks[i].bytes;
+        high = end > high ? end : high;
+    }
+    if (gf_memory_query(start, &info, NULL) == GF_OK && info.kind == GF_MEMORY_DEVICE &&
+        high <= info.size - (size_t)(start - (const char *)info.base)) {
+        return true;
+    }
+    for (size_t i = 0; i < blocks->count; i++) {
+        if (gf_memory_query(start + blocks->blocks[i].offset, &info, NULL) != GF_OK || info.kind != GF_MEMORY_DEVICE) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The transfer has its ends and the number of bytes; one end is packed, *strided is the other. */
 static gf_status plan_packed(struct gf_transfer *transfer, const struct gf_layout *layout, ptrdiff_t low,
                              struct gf_stage_pool *pool, char **strided, struct gf_reason *why)
@@ -130,7 +152,7 @@ static gf_status plan_packed(struct gf_transfer *transfer, const struct gf_layou
         transfer->blocks = (struct gf_block_list){0};
         return GF_OK;
     }
-    if (status == GF_OK) {
+    if (status == GF_OK && is_on_device(&transfer->blocks, *strided)) {
         status = write_pieces(transfer, pool, why);
     }
     if (status != GF_OK) {

@@ -47,7 +47,8 @@ static inline bool gf_pt2pt_is_plain(const void *buffer, int tag)
 }
 
 /* Is there data in device memory? Then *where says of which allocation. Host-only programs ask with every message: the address
- * tells in most cases. It may lie outside of the memory (MPI_BOTTOM, lower bounds), a byte of the data cannot. */
+ * tells in most cases. It may lie outside of the memory (MPI_BOTTOM, lower bounds), a byte of the data cannot; only at
+ * MPI_BOTTOM may the others be in another kind of memory. */
 static inline bool gf_pt2pt_locate(const void *buffer, size_t count, ompi_datatype_t *type, struct gf_pointer *where)
 {
     struct gf_layout layout;
@@ -62,7 +63,8 @@ static inline bool gf_pt2pt_locate(const void *buffer, size_t count, ompi_dataty
         return false;
     }
     byte = gf_layout_address(buffer, offset);
-    return !gf_memory_is_known_host(byte) && gf_memory_locate(byte, where);
+    return (!gf_memory_is_known_host(byte) && gf_memory_locate(byte, where)) ||
+           (OPAL_UNLIKELY(buffer == MPI_BOTTOM) && gf_memory_locate_any(&layout, where));
 }
 
 static inline bool gf_pt2pt_is_device(const void *buffer, size_t count, ompi_datatype_t *type)

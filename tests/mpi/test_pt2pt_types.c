@@ -179,6 +179,58 @@ static void absolute(const struct ends *e)
     buffer_destroy(&from, e->name);
 }
 
+/* One message of data in host memory and on the device. Persistent, so that each start finds it again. heap: the lowest is in
+ * host memory; else on the device. */
+static void mix(const struct ends *e, bool heap)
+{
+    enum { PARTS = 3, PART = 3000 };
+    static const enum gpufifo_memory kinds[PARTS] = {GPUFIFO_MEMORY_HOST, GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_DEVICE};
+    struct buffer parts[2][PARTS];
+    char high[2][16] = {"on the stack", ""};
+    MPI_Datatype types[2];
+    MPI_Request requests[2];
+    int first = heap ? 0 : 1;
+
+    for (int side = 0; side < 2; side++) {
+        MPI_Aint places[PARTS + 1];
+        for (int i = first; i < PARTS; i++) {
+            struct ends part = *e;
+            part.from = part.to = kinds[i];
+            if (side == 0) {
+                message_create(&part, &parts[side][i], PART, i);
+            } else {
+                landing_create(&part, &parts[side][i], PART);
+            }
+            MPI_Get_address(parts[side][i].data, &places[i]);
+        }
+        MPI_Get_address(high[side], &places[PARTS]);
+        MPI_Type_create_hindexed(PARTS + 1 - first, (const int[]){PART, PART, PART, sizeof high[side]} + first, places + first,
+                                 MPI_BYTE, &types[side]);
+        MPI_Type_commit(&types[side]);
+    }
+    MPI_Recv_init(MPI_BOTTOM, 1, types[1], e->previous, TAG, MPI_COMM_WORLD, &requests[0]);
+    MPI_Send_init(MPI_BOTTOM, 1, types[0], e->next, TAG, MPI_COMM_WORLD, &requests[1]);
+    for (int i = 0; i < 2; i++) {
+        MPI_Startall(2, requests);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    }
+    harness_check(e->h, memcmp(high[0], high[1], sizeof high[0]) == 0, "%s: \"%.16s\" arrived", e->name, high[1]);
+    for (int i = first; i < PARTS; i++) {
+        landing_check(e, &parts[1][i], PART, e->previous, i);
+        buffer_destroy(&parts[0][i], e->name);
+    }
+    for (int i = 0; i < 2; i++) {
+        MPI_Request_free(&requests[i]);
+        MPI_Type_free(&types[i]);
+    }
+}
+
+static void mixed_memory(const struct ends *e)
+{
+    mix(e, true);
+    mix(e, false);
+}
+
 static int handled;                    /* calls of note_error; error handlers have no argument of ours */
 static MPI_Comm handled_comm;
 
@@ -303,7 +355,7 @@ static const struct {
     void (*run)(const struct ends *);
 } tests[] = {
     {"types", all_types},          {"short messages", short_messages}, {"in place", in_place},
-    {"absolute addresses", absolute},
+    {"absolute addresses", absolute}, {"mixed memory", mixed_memory},
     {"truncation", truncation},    {"freed buffer", freed_buffer},     {"freed communicator", freed_communicator},
     {"intercommunicator", intercommunicator},
 };
