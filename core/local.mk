@@ -11,11 +11,13 @@ libgfcore_la_SOURCES += \
     core/execute.c core/execute.h \
     core/exports.c core/exports.h \
     core/fault.c core/fault.h \
+    core/flat.c core/flat.h \
     core/host_executor.h core/host_ordered.h \
     core/imports.c core/imports.h \
     core/layout.h \
     core/offer.h core/offer_board.c core/offer_board.h core/offer_entries.h core/offer_move.c \
     core/one_shot.c core/one_shot.h \
+    core/pack_plan.c core/pack_plan.h \
     core/peers.c core/peers.h \
     core/pipe.c core/pipe.h core/pipe_memory.h core/pipe_sink.c core/pipe_source.c \
     core/plan.c core/plan.h \

@@ -17,6 +17,8 @@ static const struct kernel table[GF_KERNEL_COUNT] = {
     [GF_KERNEL_COPY_LIST] = { "gf_kernel_copy_list", sizeof(struct gf_copy_work) },
     [GF_KERNEL_PULL] = { "gf_kernel_pull", sizeof(struct gf_pull_work) },
     [GF_KERNEL_PULL_LIST] = { "gf_kernel_pull_list", sizeof(struct gf_pull_list_work) },
+    [GF_KERNEL_PACK] = { "gf_kernel_pack", sizeof(struct gf_pack_work) },
+    [GF_KERNEL_PACK_LIST] = { "gf_kernel_pack_list", sizeof(struct gf_pack_list_work) },
 };
 
 static int capability(const struct gf_cuda_device *device)

@@ -54,4 +54,12 @@ union gf_item {
     struct gf_float_float float_float[GF_LANES_OF(struct gf_float_float)];
     struct gf_double_double double_double[GF_LANES_OF(struct gf_double_double)];
 };
+
+/* A piece of data that moves with one load and one store: of 1, 2, 4, 8 or 16 bytes. */
+union gf_word {
+    uint8_t u8;
+    uint16_t u16;
+    uint32_t u32;
+    uint64_t u64[2];
+};
 #endif

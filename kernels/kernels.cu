@@ -5,6 +5,7 @@
  */
 #include "kernels/allreduce.h"
 #include "kernels/local.h"
+#include "kernels/pack.h"
 #include "kernels/pull.h"
 
 extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
@@ -55,4 +56,19 @@ gf_kernel_pull_list(const __grid_constant__ struct gf_pull_list_work work)
 {
     struct gf_team team = gf_team_self();
     gf_pull_list(&team, &work);
+}
+
+/* Likewise. */
+extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 2)
+gf_kernel_pack(const __grid_constant__ struct gf_pack_work work)
+{
+    struct gf_team team = gf_team_self();
+    gf_pack_one(&team, &work);
+}
+
+extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 2)
+gf_kernel_pack_list(const __grid_constant__ struct gf_pack_list_work work)
+{
+    struct gf_team team = gf_team_self();
+    gf_pack_list(&team, &work);
 }

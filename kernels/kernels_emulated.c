@@ -6,6 +6,7 @@
 
 #include "kernels/allreduce.h"
 #include "kernels/local.h"
+#include "kernels/pack.h"
 #include "kernels/pull.h"
 
 static void allreduce_one_shot(const struct gf_team *team, const void *work)
@@ -38,6 +39,16 @@ static void pull_list(const struct gf_team *team, const void *work)
     gf_pull_list(team, (const struct gf_pull_list_work *)work);
 }
 
+static void pack_one(const struct gf_team *team, const void *work)
+{
+    gf_pack_one(team, (const struct gf_pack_work *)work);
+}
+
+static void pack_list(const struct gf_team *team, const void *work)
+{
+    gf_pack_list(team, (const struct gf_pack_list_work *)work);
+}
+
 const gf_emulated_kernel gf_emulated_kernels[GF_KERNEL_COUNT] = {
     [GF_KERNEL_ALLREDUCE_ONE_SHOT] = allreduce_one_shot,
     [GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW] = allreduce_one_shot,
@@ -46,6 +57,8 @@ const gf_emulated_kernel gf_emulated_kernels[GF_KERNEL_COUNT] = {
     [GF_KERNEL_COPY_LIST] = copy_list,
     [GF_KERNEL_PULL] = pull_one,
     [GF_KERNEL_PULL_LIST] = pull_list,
+    [GF_KERNEL_PACK] = pack_one,
+    [GF_KERNEL_PACK_LIST] = pack_list,
 };
 
 void gf_block_run(struct gf_block *shared, enum gf_kernel kernel, uint32_t block, uint32_t blocks, uint32_t thread,

@@ -118,6 +118,36 @@ GF_INLINE uint8_t gf_load_payload8(const void *from) { return *(const uint8_t *)
 GF_INLINE void gf_store_payload32(const struct gf_team *team, void *to, uint32_t v) { (void)team; *(uint32_t *)to = v; }
 GF_INLINE void gf_store_payload8(const struct gf_team *team, void *to, uint8_t v) { (void)team; *(uint8_t *)to = v; }
 
+/* A word of so many bytes, a constant after inlining. Neighbours of what is loaded may be wanted soon: it may be cached. */
+GF_INLINE union gf_word gf_load_word(const char *from, uint32_t bytes)
+{
+    union gf_word word;
+    switch (bytes) {
+    case 1: word.u8 = *(const uint8_t *)from; break;
+    case 2: word.u16 = *(const uint16_t *)from; break;
+    case 4: word.u32 = *(const uint32_t *)from; break;
+    case 8: word.u64[0] = *(const uint64_t *)from; break;
+    default: {
+        ulonglong2 pair = *(const ulonglong2 *)from;
+        word.u64[0] = pair.x;
+        word.u64[1] = pair.y;
+    }
+    }
+    return word;
+}
+
+GF_INLINE void gf_store_word(const struct gf_team *team, char *to, union gf_word word, uint32_t bytes)
+{
+    (void)team;
+    switch (bytes) {
+    case 1: *(uint8_t *)to = word.u8; break;
+    case 2: *(uint16_t *)to = word.u16; break;
+    case 4: *(uint32_t *)to = word.u32; break;
+    case 8: *(uint64_t *)to = word.u64[0]; break;
+    default: *(ulonglong2 *)to = make_ulonglong2(word.u64[0], word.u64[1]);
+    }
+}
+
 GF_INLINE uint64_t gf_clock_ns(void)
 {
     uint64_t now;

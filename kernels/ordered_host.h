@@ -102,6 +102,19 @@ GF_INLINE uint8_t gf_load_payload8(const void *from) { return *(const uint8_t *)
 GF_INLINE void gf_store_payload32(const struct gf_team *team, void *to, uint32_t v) { gf_store_payload(team, to, &v, sizeof v); }
 GF_INLINE void gf_store_payload8(const struct gf_team *team, void *to, uint8_t v) { gf_store_payload(team, to, &v, sizeof v); }
 
+/* A word of so many bytes. */
+GF_INLINE union gf_word gf_load_word(const char *from, uint32_t bytes)
+{
+    union gf_word word;
+    memcpy(&word, from, bytes);
+    return word;
+}
+
+GF_INLINE void gf_store_word(const struct gf_team *team, char *to, union gf_word word, uint32_t bytes)
+{
+    gf_store_payload(team, to, &word, bytes);
+}
+
 GF_INLINE uint64_t gf_clock_ns(void)
 {
     struct timespec now;

@@ -32,6 +32,8 @@ enum gf_kernel {
     GF_KERNEL_COPY_LIST,            /* struct gf_copy_work */
     GF_KERNEL_PULL,                 /* struct gf_pull_work */
     GF_KERNEL_PULL_LIST,            /* struct gf_pull_list_work */
+    GF_KERNEL_PACK,                 /* struct gf_pack_work */
+    GF_KERNEL_PACK_LIST,            /* struct gf_pack_list_work */
     GF_KERNEL_COUNT
 };
 
@@ -200,5 +202,62 @@ struct gf_pull_list_work {
     struct gf_pull_item items[GF_PULL_ITEMS];
 };
 GF_STATIC_ASSERT(sizeof(struct gf_pull_list_work) <= 4000, "a kernel takes 4 KiB of parameters");
+
+/* n / value is n * multiplier >> shift for all n < 2^31; value is at most 2^31 where that is used. */
+struct gf_divisor {
+    uint64_t value;
+    uint32_t multiplier, shift;
+};
+
+enum {
+    GF_PACK_DIMS = 4,            /* of blocks in a strided part */
+    GF_PACK_IN_FLIGHT = 4,       /* words that a thread has on their way */
+    GF_PACK_TILE = GF_BLOCK_THREADS * GF_PACK_IN_FLIGHT      /* words that a block moves at a time */
+};
+
+/* A part of so many words or more is computed in 64 bits. A build with less tests that. */
+#ifndef GF_PACK_WIDE
+#define GF_PACK_WIDE (1u << 30)
+#endif
+
+/* A copy of data that have gaps at one end or at both (kernels/pack.h; core/flat.c fills it). The data are `words` words of `word`
+ * bytes, to which all addresses, lengths and distances are multiples. At an end that is packed word n is at n * word. At
+ * one that is not, it is
+ *   strided (offsets is null): in blocks of block.value words; their places count up through the dims, the innermost first, the
+ *       last of which needs no divisor and has the stride `stride[dims - 1]` (no dims: there is one block);
+ *   listed: in element n / element.value, at a distance of `extent` from the one before. There it belongs to the entry
+ *       of offsets[] whose block has it: by division if all blocks have block.value words; else (block.value is 0) by a search in
+ *       starts[], where in an element's data each block begins, from hints[byte >> hint_shift] to the next hint on. */
+struct gf_pack_part {
+    char *to;
+    const char *from;
+    uint64_t words;              /* at least 1 */
+    uint64_t first_tile;         /* of a list: tiles of the parts before it */
+    struct gf_divisor block, element;
+    struct gf_divisor count[GF_PACK_DIMS - 1];
+    int64_t stride[GF_PACK_DIMS];
+    int64_t extent;
+    const int64_t *offsets;
+    const uint64_t *starts;
+    const uint32_t *hints;
+    uint32_t hint_shift;
+    uint32_t dims;
+    uint32_t word;               /* 1, 2, 4, 8 or 16 */
+    uint8_t to_packed, from_packed;
+    uint8_t reserved[2];
+};
+GF_STATIC_ASSERT(sizeof(struct gf_pack_part) == 192, "host and device agree on gf_pack_part");
+
+/* One part, or many in one launch: waits for nobody. No byte is written twice. */
+struct gf_pack_work {
+    struct gf_task task;
+    struct gf_pack_part part;
+};
+struct gf_pack_list_work {
+    struct gf_task task;
+    const struct gf_pack_part *parts;    /* by first_tile */
+    uint64_t count;
+    uint64_t tiles;              /* of all */
+};
 
 #endif

@@ -16,6 +16,7 @@ tests_core_programs = \
     tests/unit/test_core_peers \
     tests/unit/test_core_sweep \
     tests/unit/test_core_trouble \
+    tests/unit/test_flat \
     tests/unit/test_pipe \
     tests/unit/test_offers \
     tests/unit/test_plan \
@@ -28,6 +29,8 @@ TESTS += $(tests_core_programs)
 # The pump's thread and the caller's.
 THREAD_TESTS += tests/unit/test_pipe
 
+tests_unit_test_flat_SOURCES = tests/unit/test_flat.c
+tests_unit_test_flat_LDADD = $(tests_core_libs)
 tests_unit_test_connector_SOURCES = tests/unit/test_connector.c
 tests_unit_test_connector_LDADD = $(tests_core_libs)
 tests_unit_test_core_allreduce_SOURCES = tests/unit/test_core_allreduce.c

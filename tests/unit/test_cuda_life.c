@@ -45,6 +45,8 @@ static void test_launch(void **state)
         [GF_KERNEL_COPY_LIST] = "gf_kernel_copy_list",
         [GF_KERNEL_PULL] = "gf_kernel_pull",
         [GF_KERNEL_PULL_LIST] = "gf_kernel_pull_list",
+        [GF_KERNEL_PACK] = "gf_kernel_pack",
+        [GF_KERNEL_PACK_LIST] = "gf_kernel_pack_list",
     };
     static const size_t bytes[GF_KERNEL_COUNT] = {
         [GF_KERNEL_ALLREDUCE_ONE_SHOT] = sizeof(struct gf_one_shot_work),
@@ -54,6 +56,8 @@ static void test_launch(void **state)
         [GF_KERNEL_COPY_LIST] = sizeof(struct gf_copy_work),
         [GF_KERNEL_PULL] = sizeof(struct gf_pull_work),
         [GF_KERNEL_PULL_LIST] = sizeof(struct gf_pull_list_work),
+        [GF_KERNEL_PACK] = sizeof(struct gf_pack_work),
+        [GF_KERNEL_PACK_LIST] = sizeof(struct gf_pack_list_work),
     };
     char work[4096] = { 0 };
     gf_device *device = open_with_kernels();
