@@ -20,7 +20,16 @@ enum gf_mutant {
     GF_MUTANT_SILENT_BLOCK = 10,     /* a block without data in a LL piece sends no line */
     GF_MUTANT_OPEN_GATE = 11,        /* a pull does not mind that its launch was closed */
     GF_MUTANT_EARLY_END = 12,        /* a pull's end published before the block's barrier */
-    GF_MUTANT_UNCOUNTED = 13         /* a pull's end published by its first block instead of the last */
+    GF_MUTANT_UNCOUNTED = 13,        /* a pull's end published by its first block instead of the last */
+
+    /* Of the FIFOs whose slots the host copies (transport/, proxy/). */
+    GF_MUTANT_COPY_EARLY_TAIL = 40,  /* the peer is told when the copy is started */
+    GF_MUTANT_COPY_EARLY_GRANT = 41, /* the sender's kernel gets its slot back when the copy is started */
+    GF_MUTANT_COPY_NO_CREDIT = 42,   /* the copy does not wait for room at the peer */
+    GF_MUTANT_COPY_EARLY_READY = 43, /* the receiver's kernel is told before the flush */
+    GF_MUTANT_COPY_EARLY_POST = 44,  /* a slot is posted again when its data are passed on, not when they are taken */
+    GF_MUTANT_COPY_LATE_SIZE = 45,   /* size written after tail */
+    GF_MUTANT_COPY_LOST_WAKE = 46    /* the thread goes to sleep without looking again whether it was woken */
 };
 
 #ifndef GF_MUTANT

@@ -4,6 +4,7 @@
  */
 #include <assert.h>
 
+#include "kernels/mutants.h"
 #include "proxy/stages.h"
 
 bool gf_proxy_recv_holds(const struct gf_proxy_recv *r)
@@ -21,6 +22,12 @@ static bool climb(struct gf_proxy_recv *r, gf_proxy_stage *stage, uint64_t *coun
     return going_on;
 }
 
+/* Steps whose slots the peer may fill again. */
+static uint64_t returned(const struct gf_proxy_recv *r)
+{
+    return GF_MUTANT == GF_MUTANT_COPY_EARLY_POST ? r->ready : r->done;
+}
+
 enum gf_proxy_turn gf_proxy_recv_turn(struct gf_proxy_recv *r, gf_status *status)
 {
     const struct gf_proxy_recv_stages *stages = r->stages;
@@ -28,7 +35,7 @@ enum gf_proxy_turn gf_proxy_recv_turn(struct gf_proxy_recv *r, gf_status *status
     bool moved = false;
 
     if (!climb(r, stages->finish, &r->done, r->ready, &moved, status)
-        || !climb(r, stages->post, &r->posted, r->done + r->depth, &moved, status)
+        || !climb(r, stages->post, &r->posted, returned(r) + r->depth, &moved, status)
         || !climb(r, stages->flush, &r->flushed, r->arrived, &moved, status)
         || !climb(r, stages->ready, &r->ready, r->flushed, &moved, status)
         || !climb(r, stages->arrive, &r->arrived, r->posted, &moved, status)) {

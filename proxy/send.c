@@ -4,6 +4,7 @@
  */
 #include <assert.h>
 
+#include "kernels/mutants.h"
 #include "proxy/stages.h"
 
 bool gf_proxy_send_holds(const struct gf_proxy_send *s)
@@ -20,6 +21,12 @@ static bool climb(struct gf_proxy_send *s, gf_proxy_stage *stage, uint64_t *coun
     return going_on;
 }
 
+/* Steps whose slots the kernel may fill again. */
+static uint64_t returned(const struct gf_proxy_send *s)
+{
+    return GF_MUTANT == GF_MUTANT_COPY_EARLY_GRANT ? s->sent : s->done;
+}
+
 static uint64_t lesser(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 enum gf_proxy_turn gf_proxy_send_turn(struct gf_proxy_send *s, gf_status *status)
@@ -29,7 +36,7 @@ enum gf_proxy_turn gf_proxy_send_turn(struct gf_proxy_send *s, gf_status *status
     bool moved = false;
 
     if (!climb(s, stages->finish, &s->done, s->sent, &moved, status)
-        || !climb(s, stages->grant, &s->granted, s->done + s->depth, &moved, status)
+        || !climb(s, stages->grant, &s->granted, returned(s) + s->depth, &moved, status)
         || !climb(s, stages->fill, &s->filled, lesser(s->granted, target), &moved, status)
         || !climb(s, stages->send, &s->sent, s->filled, &moved, status)) {
         return GF_PROXY_IDLE;

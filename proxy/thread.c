@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kernels/mutants.h"
 #include "proxy/place.h"
 #include "proxy/queue.h"
 
@@ -119,7 +120,7 @@ static enum gf_proxy_turn turn_all(gf_proxy *proxy)
 static void sleep_until_woken(gf_proxy *proxy, uint64_t seen)
 {
     __atomic_store_n(&proxy->asleep, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&proxy->wakes, __ATOMIC_SEQ_CST) == seen) {
+    if (GF_MUTANT == GF_MUTANT_COPY_LOST_WAKE || __atomic_load_n(&proxy->wakes, __ATOMIC_SEQ_CST) == seen) {
         __atomic_fetch_add(&proxy->sleeps, 1, __ATOMIC_RELAXED);
         while (__atomic_load_n(&proxy->asleep, __ATOMIC_ACQUIRE)) {
             futex_wait(&proxy->asleep, 1);

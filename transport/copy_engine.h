@@ -17,7 +17,9 @@
 #include "core/abort.h"
 #include "core/connector.h"
 #include "core/copy_ring.h"
+#include "core/host_ordered.h"
 #include "core/layout.h"
+#include "kernels/mutants.h"
 #include "proxy/stages.h"
 
 static inline size_t gf_words_bytes(const struct gf_connector_shape *shape)
@@ -43,6 +45,18 @@ static inline char *gf_words_heads(char *words, const struct gf_connector_shape 
 static inline uint64_t *gf_words_head(char *words, const struct gf_connector_shape *shape, int channel)
 {
     return (uint64_t *)(void *)(gf_words_heads(words, shape) + (size_t)channel * GF_LINE);
+}
+
+/* Size, then tail of a step that has been moved on: from one block of words to the next. */
+static inline void gf_words_pass(char *to, char *from, int channel, uint64_t step)
+{
+    uint32_t bytes = *gf_words_size(from, channel, step);
+
+    if (GF_MUTANT == GF_MUTANT_COPY_LATE_SIZE) {
+        gf_host_publish(gf_words_tail(to, channel), step + 1);
+    }
+    *gf_words_size(to, channel, step) = bytes;
+    gf_host_publish(gf_words_tail(to, channel), step + 1);
 }
 
 /* What a FIFO's reader has promised when its slot of `step` may be used: it has read all steps below this. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/host_ordered.h"
+#include "kernels/mutants.h"
 #include "transport/copy_engine.h"
 
 struct channel {
@@ -52,7 +53,8 @@ static gf_status send(void *ctx, uint64_t step)
     if (bytes > shape->slot_bytes) {
         return GF_ERR_INVALID;
     }
-    if (gf_host_observe(gf_words_head(s->peer_words, shape, channel->number)) < gf_head_for(step)) {
+    if (GF_MUTANT != GF_MUTANT_COPY_NO_CREDIT
+        && gf_host_observe(gf_words_head(s->peer_words, shape, channel->number)) < gf_head_for(step)) {
         return GF_IN_PROGRESS;
     }
     return gf_copies_start(&s->copies, gf_slot_of(s->peer_slots, shape, channel->number, step),
@@ -64,11 +66,10 @@ static gf_status finish(void *ctx, uint64_t step)
     const struct channel *channel = ctx;
     const struct gf_copy_sender *s = channel->sender;
 
-    if (channel->copied <= step) {
+    if (channel->copied <= step && GF_MUTANT != GF_MUTANT_COPY_EARLY_TAIL) {
         return GF_IN_PROGRESS;
     }
-    *gf_words_size(s->peer_words, channel->number, step) = *gf_words_size(s->words, channel->number, step);
-    gf_host_publish(gf_words_tail(s->peer_words, channel->number), step + 1);
+    gf_words_pass(s->peer_words, s->words, channel->number, step);
     return GF_OK;
 }
 

@@ -11,6 +11,7 @@ tests_core_libs = libgftest.la libgfcore.la libgpufifo.la $(CMOCKA_LIBS)
 
 tests_core_programs = \
     tests/unit/test_connector \
+    tests/unit/test_copied \
     tests/unit/test_core_allreduce \
     tests/unit/test_core_life \
     tests/unit/test_core_peers \
@@ -28,11 +29,16 @@ check_PROGRAMS += $(tests_core_programs)
 TESTS += $(tests_core_programs)
 # The pump's thread and the caller's.
 THREAD_TESTS += tests/unit/test_pipe
+# The proxy's thread, a copy engine and two that play kernels.
+THREAD_TESTS += tests/unit/test_copied
 
 tests_unit_test_flat_SOURCES = tests/unit/test_flat.c
 tests_unit_test_flat_LDADD = $(tests_core_libs)
 tests_unit_test_connector_SOURCES = tests/unit/test_connector.c
 tests_unit_test_connector_LDADD = $(tests_core_libs)
+# Its copied_device.c stands in for transport/part.c, and it for proxy/place.c.
+tests_unit_test_copied_SOURCES = tests/unit/test_copied.c tests/unit/copied_device.c tests/unit/copied_device.h
+tests_unit_test_copied_LDADD = $(tests_core_libs)
 tests_unit_test_core_allreduce_SOURCES = tests/unit/test_core_allreduce.c
 tests_unit_test_core_allreduce_LDADD = $(tests_core_libs)
 tests_unit_test_core_life_SOURCES = tests/unit/test_core_life.c

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Do the tests of the protocols notice faults? Builds two harnesses (test_protocol; test_pull_kernel for the faults from 11 on)
-# with ThreadSanitizer and without, where they must pass; then
+# Do the tests of the protocols notice faults? Builds three harnesses (test_protocol; test_pull_kernel for the faults from 11 on;
+# test_copied for those from 40 on) with ThreadSanitizer and without, where they must pass; then
 # with each fault of kernels/mutants.h in turn, where it must fail.
 #
 #   fault                     noticed by
@@ -19,6 +19,13 @@
 #  11 OPEN_GATE               a closed launch writes into what is the program's again
 #  12 EARLY_END               both: the peer sees the end before the data; a race
 #  13 UNCOUNTED               both, the same
+#  40 COPY_EARLY_TAIL         both: spoiled payload; a race
+#  41 COPY_EARLY_GRANT        both: the ladder breaks; overwritten payload
+#  42 COPY_NO_CREDIT          both: overwritten payload
+#  43 COPY_EARLY_READY        both: spoiled payload
+#  44 COPY_EARLY_POST         both: the ladder breaks; overwritten payload
+#  45 COPY_LATE_SIZE          ThreadSanitizer: a race; else now and then
+#  46 COPY_LOST_WAKE          a hang
 #
 #   CC: the compiler (cc). GF_SRCDIR: the sources. CMOCKA_CFLAGS, CMOCKA_LIBS: as pkg-config says.
 set -eu
@@ -35,13 +42,23 @@ protocol_sources="tests/unit/test_protocol tests/unit/world tests/unit/scalar ke
 protocol_faulty="tests/unit/stream kernels/kernels_emulated"
 pull_sources="tests/unit/test_pull_kernel kernels/emulated_block base/types"
 pull_faulty=kernels/kernels_emulated
+copied_sources="tests/unit/test_copied tests/unit/copied_device tests/unit/scalar base/status base/types core/abort core/connector
+    core/copy_ring core/fault core/segment"
+copied_faulty="proxy/queue proxy/recv proxy/send proxy/thread transport/copy_engine transport/copy_sender transport/p2p_copy_engine
+    transport/shm_copy_engine"
 
 # harness KIND FAULT: builds $build/KIND, whose objects without a fault are kept from one fault to the next.
 harness() {
     kind=$1
     sanitizer=""
     [ "$kind" = plain ] || sanitizer=-fsanitize=thread
-    if [ "$2" -lt 11 ]; then sources=$protocol_sources faulty=$protocol_faulty; else sources=$pull_sources faulty=$pull_faulty; fi
+    if [ "$2" -lt 11 ]; then
+        sources=$protocol_sources faulty=$protocol_faulty
+    elif [ "$2" -lt 40 ]; then
+        sources=$pull_sources faulty=$pull_faulty
+    else
+        sources=$copied_sources faulty=$copied_faulty
+    fi
     objects=""
     for file in $sources; do
         object=$build/$kind-$(basename $file).o
@@ -61,9 +78,9 @@ play() {
     TSAN_OPTIONS=halt_on_error=1 "$build/$1" > "$build/log" 2>&1
 }
 
-# No fault of the pulls has the number 99.
+# No fault has the numbers 39 and 99: the harness of the pulls, and of the copied FIFOs.
 expect_pass() {
-    for none in 0 99; do
+    for none in 0 39 99; do
         harness "$1" $none
         if play "$1"; then
             echo "ok: $1 build without a fault passes"
@@ -100,6 +117,12 @@ expect_failure plain 10 "a block without data is silent"
 expect_failure plain 11 "closed in vain"
 expect_failure plain 12 "end before the barrier"
 expect_failure plain 13 "end by the first block"
+expect_failure plain 40 "peer told when the copy starts"
+expect_failure plain 41 "slot given back when the copy starts"
+expect_failure plain 42 "copy without room"
+expect_failure plain 43 "kernel told before the flush"
+expect_failure plain 44 "slot posted too early"
+expect_failure plain 46 "sleep without a second look"
 
 if ! echo 'int main(void) { return 0; }' | $CC -fsanitize=thread -x c - -o "$build/probe" 2> /dev/null || ! "$build/probe"; then
     echo "FAILED: $CC cannot build with ThreadSanitizer here (Debian and Ubuntu: libtsan2 of gcc, libclang-rt-dev of clang)"
@@ -111,4 +134,7 @@ expect_failure thread 2 "tail without acquire"
 expect_failure thread 3 "head without release"
 expect_failure thread 12 "end before the barrier"
 expect_failure thread 13 "end by the first block"
+expect_failure thread 40 "peer told when the copy starts"
+expect_failure thread 43 "kernel told before the flush"
+expect_failure thread 45 "size after tail"
 exit $failed
