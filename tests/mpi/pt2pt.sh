@@ -30,6 +30,12 @@ traffic() {
     run 2 +noipc tests/mpi/test_pt2pt_probe
     run 2 +solo tests/mpi/test_pt2pt_probe
     run 2 +weak tests/mpi/test_pt2pt_stress 1 10 "$1"
+    if [ "$GF_OPENMPI" = 4.1 ]; then
+        echo "Open MPI 4.1 has no partitioned communication"
+    else
+        run 2 tests/mpi/test_pt2pt_partitioned
+        run 3 +noipc tests/mpi/test_pt2pt_partitioned
+    fi
 }
 
 traffic 1
