@@ -4,6 +4,7 @@
  */
 #include "mca_coll_gpufifo/pt2pt/interpose.h"
 
+#include "ompi/mca/pml/base/base.h"
 #include "opal/runtime/opal_progress.h"
 
 #include "mca_coll_gpufifo/module.h"
@@ -71,6 +72,15 @@ static void install(void)
     }
 }
 
+/* Open MPI's monitoring stands in front of the PML since that was selected, so it is below us. */
+static void tell_of_monitoring(void)
+{
+    if (strcmp(mca_pml_base_selected_component.pmlm_version.mca_component_name, "monitoring") == 0) {
+        gf_log(&mca_coll_gpufifo_component.log, GF_LOG_PATH, "Open MPI's monitoring sees every message, but of one that its "
+               "receiver fetches it counts the %d bytes that announce it", GF_RTS_BYTES);
+    }
+}
+
 void gf_pt2pt_open(void)
 {
     struct gf_pt2pt *pt2pt = &mca_coll_gpufifo_component.pt2pt;
@@ -88,6 +98,7 @@ void gf_pt2pt_open(void)
     pt2pt->saved = mca_pml;
     pt2pt->near = pt2pt->cards && ompi_process_info.num_procs > 1;
     gf_stash_open(pt2pt->stash, pt2pt->near);
+    tell_of_monitoring();
     install();
     pt2pt->installed = true;
     gf_pt2pt_replace_open();

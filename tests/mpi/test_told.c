@@ -4,7 +4,7 @@
  *
  *   3 messages of 4 KiB, device to device; 2 from host to device; 1 of a type with gaps; MPI_Bcast of device memory, twice
  *
- * and "many": 100 allreduces of device memory.
+ * "host": the same, all in host memory. "many": 100 allreduces of device memory.
  */
 #include <mpi.h>
 #include <string.h>
@@ -22,13 +22,13 @@ static void message(struct harness *h, struct buffer *buffer, MPI_Datatype type,
     }
 }
 
-static void few(struct harness *h)
+static void few(struct harness *h, enum gpufifo_memory kind)
 {
     struct buffer device, mixed;
     MPI_Datatype gaps;
 
-    buffer_create(h, &device, GPUFIFO_MEMORY_DEVICE, BYTES, 0);
-    buffer_create(h, &mixed, h->rank == 0 ? GPUFIFO_MEMORY_HOST : GPUFIFO_MEMORY_DEVICE, BYTES, 0);
+    buffer_create(h, &device, kind, BYTES, 0);
+    buffer_create(h, &mixed, h->rank == 0 ? GPUFIFO_MEMORY_HOST : kind, BYTES, 0);
     MPI_Type_vector(4, 1, 2, MPI_INT, &gaps);
     MPI_Type_commit(&gaps);
     for (int i = 0; i < 3; i++) {
@@ -64,6 +64,10 @@ int main(int argc, char **argv)
     struct harness h;
 
     harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
-    (argc > 1 && strcmp(argv[1], "many") == 0 ? many : few)(&h);
+    if (argc > 1 && strcmp(argv[1], "many") == 0) {
+        many(&h);
+    } else {
+        few(&h, argc > 1 ? GPUFIFO_MEMORY_HOST : GPUFIFO_MEMORY_DEVICE);
+    }
     return harness_finish(&h);
 }

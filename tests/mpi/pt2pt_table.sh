@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# In front of the PML: our functions come and go with the component, live with Open MPI's monitoring below them, and with functions
+# that somebody puts above them.
+. "${srcdir:-.}/tests/mpi/runs.sh"
+
+program=tests/mpi/test_pt2pt_table
+for ranks in 1 2; do
+    run $ranks $program
+    run_prints "the PML's functions stay replaced: somebody replaced ours" $ranks verbose=1 $program above
+done
+if "$(dirname "$MPIRUN")/ompi_info" --parsable | grep -q "^mca:pml:ucx:"; then
+    export UCX_TLS=self,tcp,sysv,posix
+    MPIRUN_OPTIONS="--mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any"
+    run 2 $program
+fi
+
+# Messages that one rank sent to others, as Open MPI's monitoring counts them.
+monitored="--mca pml ob1,monitoring --mca pml_monitoring_enable 1"
+counts=$(mktemp -d)
+trap 'rm -rf "$output" "$counts"' EXIT
+messages() {
+    MPIRUN_OPTIONS="$monitored --mca pml_monitoring_enable_output 3 --mca pml_monitoring_filename $counts/$1 $2"
+    run 2 tests/mpi/test_told $3
+    sed -n 's/^E.*bytes[^0-9]*\([0-9]*\) msgs sent.*/\1/p' "$counts/$1.0.prof" > "$counts/$1"
+}
+if "$(dirname "$MPIRUN")/ompi_info" --parsable | grep -q "^mca:pml:monitoring:"; then
+    MPIRUN_OPTIONS=$monitored
+    run 2 $program
+    run_prints "counts the 67 bytes" 2 verbose=1 tests/mpi/test_pt2pt
+    run 3 tests/mpi/test_pt2pt_probe
+    messages host "--mca coll ^gpufifo" host
+    messages device "" ""
+    launch 1 "$(command -v cmp)" "$counts/host" "$counts/device"
+    judge zero ""
+else
+    echo "this Open MPI has no pml monitoring"
+fi
+finish
