@@ -21,6 +21,7 @@ tests_core_programs = \
     tests/unit/test_pipe \
     tests/unit/test_offers \
     tests/unit/test_plan \
+    tests/unit/test_proxy \
     tests/unit/test_pull \
     tests/unit/test_pull_plan \
     tests/unit/test_rescue \
@@ -30,7 +31,7 @@ TESTS += $(tests_core_programs)
 # The pump's thread and the caller's.
 THREAD_TESTS += tests/unit/test_pipe
 # The proxy's thread, a copy engine and two that play kernels.
-THREAD_TESTS += tests/unit/test_copied
+THREAD_TESTS += tests/unit/test_copied tests/unit/test_proxy
 
 tests_unit_test_flat_SOURCES = tests/unit/test_flat.c
 tests_unit_test_flat_LDADD = $(tests_core_libs)
@@ -58,6 +59,8 @@ tests_unit_test_offers_SOURCES = tests/unit/test_offers.c
 tests_unit_test_offers_LDADD = $(tests_core_libs)
 tests_unit_test_plan_SOURCES = tests/unit/test_plan.c
 tests_unit_test_plan_LDADD = $(tests_core_libs)
+tests_unit_test_proxy_SOURCES = tests/unit/test_proxy.c
+tests_unit_test_proxy_LDADD = $(tests_core_libs)
 tests_unit_test_pull_SOURCES = tests/unit/test_pull.c
 tests_unit_test_pull_LDADD = $(tests_core_libs)
 tests_unit_test_pull_plan_SOURCES = tests/unit/test_pull_plan.c
