@@ -39,6 +39,7 @@ mca_coll_gpufifo_la_SOURCES += \
 mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/stage.c mca_coll_gpufifo/stage.h \
     mca_coll_gpufifo/stage_copy.c mca_coll_gpufifo/stage_copy.h \
+    mca_coll_gpufifo/flatten.c mca_coll_gpufifo/flatten.h mca_coll_gpufifo/device_memory.c mca_coll_gpufifo/device_memory.h \
     mca_coll_gpufifo/stage_layout.c mca_coll_gpufifo/stage_layout.h \
     mca_coll_gpufifo/stage_pool.c mca_coll_gpufifo/stage_pool.h \
     mca_coll_gpufifo/request.c mca_coll_gpufifo/request.h \

@@ -30,4 +30,9 @@ static inline void gf_pvars_count(struct gf_pvars *pvars, enum gf_path path, siz
     atomic_fetch_add_explicit(&pvars->bytes[path], bytes, memory_order_relaxed);
 }
 
+static inline void gf_pvars_count_driver_call(struct gf_pvars *pvars)
+{
+    atomic_fetch_add_explicit(&pvars->staging_driver_calls, 1, memory_order_relaxed);
+}
+
 #endif

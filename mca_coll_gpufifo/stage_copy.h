@@ -1,24 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copying the data of a layout between device memory and its bounce buffer: one driver call, however many blocks it has. The
- * bounce buffer has the layout of the user's buffer (plan), or the data packed: without gaps, in the order of the type map (pack,
- * unpack).
+ * Copying the data of a layout between device memory and a bounce buffer in pinned or in device memory: one driver call, however many
+ * blocks it has. The bounce buffer has the layout of the user's buffer (plan), or the data packed: without gaps, in the
+ * order of the type map (pack, unpack).
  */
 #ifndef GF_MCA_STAGE_COPY_H
 #define GF_MCA_STAGE_COPY_H
 
+#include "core/pack_plan.h"
 #include "mca_coll_gpufifo/stage_layout.h"
 #include "mca_coll_gpufifo/stage_pool.h"
 
+struct gf_flat_type;                   /* flatten.h */
+
+/* Elements of one type. */
+struct gf_transfer_part {
+    struct gf_flat_type *type;         /* a reference */
+    struct gf_pack_copy copy;          /* user addresses; no list */
+};
+
 /* One copy that may be queued again and again. Owner: the staged buffer. Empty (bytes == 0) when zeroed. */
 struct gf_transfer {
-    char *to;                          /* where the layout's lowest byte goes; user addresses */
+    char *to;                          /* no parts: a copy of so many bytes */
     const char *from;
-    size_t bytes;                      /* from the lowest to behind the highest byte of data; packed: of data */
-    struct gf_piece *pieces;           /* pinned, kernel addresses; null: copy all bytes as one */
-    struct gf_block_list blocks;       /* the same relative to `to` and `from`, for a device without the copy kernel */
-    size_t data_bytes;                 /* of all pieces */
-    bool to_packed, from_packed;       /* at that end the blocks follow one another, whatever their offsets */
+    size_t bytes;                      /* parts: of data */
+    struct gf_transfer_part *parts;
+    size_t count;                      /* of parts */
+    struct gf_pack_part *kernel_parts; /* pinned, one a part; null: kernels do not reach one of the ends */
+    uint64_t tiles;                    /* of all parts */
 };
 
 enum gf_transfer_gaps {

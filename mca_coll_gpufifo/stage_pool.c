@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "mca_coll_gpufifo/device_memory.h"
+#include "mca_coll_gpufifo/flatten.h"
 #include "mca_coll_gpufifo/module.h"
 #include "mca_coll_gpufifo/request.h"
 
@@ -28,6 +30,7 @@ struct gf_stage_pool {
     size_t kept;                       /* bytes in free[] */
     struct free_bounce *large;         /* GF_BOUNCE_KEEP_LARGE bytes at most */
     struct gf_stage_lane *idle;
+    struct gf_device_memory *memory;
     struct gf_stage_pool *next;
 };
 
@@ -39,7 +42,10 @@ struct gf_staging *gf_staging_create(void)
         return NULL;
     }
     staging->requests = gf_request_queue_create();
-    if (!staging->requests) {
+    staging->flattener = gf_flattener_create();
+    if (!staging->requests || !staging->flattener) {
+        gf_request_queue_destroy(staging->requests);
+        gf_flattener_destroy(staging->flattener);
         free(staging);
         return NULL;
     }
@@ -82,6 +88,7 @@ static void pool_destroy(struct gf_stage_pool *pool)
         destroy_all(pool, pool->free[i]);
     }
     destroy_all(pool, pool->large);
+    gf_device_memory_destroy(pool->memory);
     free(pool);
 }
 
@@ -91,6 +98,7 @@ void gf_staging_destroy(struct gf_staging *staging)
         return;
     }
     gf_request_queue_destroy(staging->requests);
+    gf_flattener_destroy(staging->flattener);
     while (staging->pools) {
         struct gf_stage_pool *pool = staging->pools;
         staging->pools = pool->next;
@@ -119,8 +127,13 @@ static gf_status add_pool(struct gf_staging *staging, int ordinal, struct gf_sta
         return GF_ERR_DEVICE;
     }
     *pool = calloc(1, sizeof **pool);
-    if (!*pool) {
+    if (*pool) {
+        (*pool)->memory = gf_device_memory_create(device);
+    }
+    if (!*pool || !(*pool)->memory) {
         gf_reason_set(why, "no host memory to stage buffers of device %d", ordinal);
+        free(*pool);
+        *pool = NULL;
         return GF_ERR_NO_MEMORY;
     }
     (*pool)->device = device;
@@ -146,6 +159,16 @@ gf_status gf_stage_pool_get(struct gf_staging *staging, int ordinal, struct gf_s
 gf_device *gf_stage_pool_device(const struct gf_stage_pool *pool)
 {
     return pool->device;
+}
+
+struct gf_device_memory *gf_stage_pool_memory(const struct gf_stage_pool *pool)
+{
+    return pool->memory;
+}
+
+struct gf_flattener *gf_stage_pool_flattener(const struct gf_stage_pool *pool)
+{
+    return pool->staging->flattener;
 }
 
 /* The class whose memory holds so many bytes; CLASSES if they are too many for one. */

@@ -23,6 +23,8 @@
  * than to copy what it holds. */
 #define GF_BOUNCE_KEEP_LARGE ((size_t)256 << 20)
 
+struct gf_device_memory;               /* device_memory.h */
+struct gf_flattener;                   /* flatten.h */
 struct gf_request_queue;               /* request.h */
 struct gf_stage_pool;
 
@@ -30,6 +32,7 @@ struct gf_staging {
     pthread_mutex_t lock;              /* guards pools, and each pool's lists */
     struct gf_stage_pool *pools;
     struct gf_request_queue *requests;
+    struct gf_flattener *flattener;
 };
 
 /* Pinned words of a lane. The copy kernel waits for nobody, so abort stays 0. */
@@ -56,6 +59,10 @@ void gf_staging_destroy(struct gf_staging *staging);
 /* The pool of a device, by its ordinal; lives as long as staging. */
 gf_status gf_stage_pool_get(struct gf_staging *staging, int ordinal, struct gf_stage_pool **pool, struct gf_reason *why);
 gf_device *gf_stage_pool_device(const struct gf_stage_pool *pool);
+/* Its device memory. */
+struct gf_device_memory *gf_stage_pool_memory(const struct gf_stage_pool *pool);
+/* The process's flattener. */
+struct gf_flattener *gf_stage_pool_flattener(const struct gf_stage_pool *pool);
 
 /* Pinned memory of at least that size, page-aligned, contents undefined. free takes the same size. */
 gf_status gf_bounce_alloc(struct gf_stage_pool *pool, size_t bytes, void **address, struct gf_reason *why);
