@@ -12,7 +12,7 @@ static struct gf_plan_input plan_input(const gf_comm *comm, size_t count, enum g
 {
     return (struct gf_plan_input){
         .count = count, .type = type, .op = op, .ranks = comm->peers.ranks, .blocks = comm->peers.blocks,
-        .kernels_may_wait = comm->peers.kernels_may_wait,
+        .agents = comm->peers.agents, .kernels_may_wait = comm->peers.kernels_may_wait,
         .device_has_type = comm->peers.host_types || !gf_type_is_host_only(type),
         .unavailable = comm->unavailable,
     };
@@ -50,6 +50,19 @@ bool gf_comm_can_allreduce(const gf_comm *comm, size_t count, enum gf_type type,
     return plan.algorithm != GF_PLAN_STAGE;
 }
 
+/* A rank without an agent launches. */
+static gf_status connect_one_shot(gf_comm *comm, const struct gf_connect_setup *setup, struct gf_reason *why)
+{
+    struct gf_reason because = { "" };
+    gf_status status = gf_one_shot_connect(&comm->one_shot, setup, why);
+
+    if (status == GF_OK && comm->agent && comm->peers.agents
+        && gf_one_shot_use_agent(&comm->one_shot, comm->agent, &comm->config, &comm->execution, &because) != GF_OK) {
+        gf_log(comm->log, GF_LOG_WARN, "%s: rank %d goes without an agent: %s", comm->name, comm->peers.rank, because.text);
+    }
+    return status;
+}
+
 /* Collective. The connections of one algorithm. */
 static gf_status connect_algorithm(gf_comm *comm, enum gf_algorithm algorithm, struct gf_reason *why)
 {
@@ -61,7 +74,7 @@ static gf_status connect_algorithm(gf_comm *comm, enum gf_algorithm algorithm, s
 
     switch (algorithm) {
     case GF_PLAN_ONE_SHOT:
-        return gf_one_shot_connect(&comm->one_shot, &setup, why);
+        return connect_one_shot(comm, &setup, why);
     case GF_PLAN_RING:
         return gf_ring_connect(&comm->ring, comm->peers.blocks < GF_RING_CHANNELS ? comm->peers.blocks : GF_RING_CHANNELS,
                                &setup, why);

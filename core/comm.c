@@ -172,6 +172,7 @@ gf_status gf_comm_create(const struct gf_comm_setup *setup, gf_comm **result, st
     comm->transports = setup->transports;
     comm->host_executor = setup->host_executor;
     comm->proxy = setup->proxy;
+    comm->agent = setup->agent;
     comm->unavailable = setup->host_executor ? 0 : 1u << GF_PLAN_HOST;
     comm->watch = (struct gf_watch){ .abort = &comm->abort, .peers = &comm->peers, .bootstrap = &comm->bootstrap };
     gf_status status = bring_up(comm, setup, &local);
@@ -198,6 +199,7 @@ void gf_comm_destroy(gf_comm *comm)
     if (comm->host_state) {
         comm->host_executor->destroy(comm->host_state);
     }
+    gf_agent_dismiss(comm->agent);
     /* The stream goes first: it waits for whatever may still use the memory. */
     if (comm->stream) {
         gf_device_stream_sync(comm->device, comm->stream);

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/types.h"
+#include "core/agent.h"
 #include "core/bootstrap.h"
 #include "core/config.h"
 #include "core/plan.h"
@@ -27,6 +28,7 @@ struct gf_comm_setup {
     const struct gf_transport *const *transports;      /* null-terminated, best first */
     const struct gf_host_executor *host_executor;      /* null: none */
     struct gf_proxy *proxy;                     /* of the device, lives as long as the communicator; null: none */
+    gf_agent *agent;                            /* of this device, lives as long as the communicator; null: none */
     int device_ranks;                           /* processes of the job that may run our kernels on this device at once, in any
                                                    communicator, as far as known; 0: those of this communicator. Too high
                                                    costs blocks, too low risks that kernels of two communicators keep each

@@ -22,6 +22,7 @@ struct gf_comm {
     const struct gf_transport *const *transports;
     const struct gf_host_executor *host_executor;
     struct gf_proxy *proxy;            /* null: none */
+    gf_agent *agent;
     struct gf_peers peers;
     struct gf_abort abort;
     char *fault_text;
@@ -44,7 +45,8 @@ struct gf_comm {
     struct gf_reason broken_why;
 };
 
-/* The level of a warning that all ranks have reason for: one of them is enough for a person, the others say it where paths are asked for. */
+/* The level of a warning that all ranks have reason for: one of them is enough for a person, the others say it where paths
+ * are asked for. */
 static inline enum gf_log_level gf_comm_warning(const gf_comm *comm)
 {
     return comm->bootstrap.rank == 0 ? GF_LOG_WARN : GF_LOG_PATH;

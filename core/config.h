@@ -20,6 +20,11 @@ enum gf_force_protocol { GF_PROTOCOL_AUTO, GF_PROTOCOL_LL, GF_PROTOCOL_SIMPLE };
  * sender's. */
 enum gf_simple_buffer { GF_BUFFER_RECEIVER, GF_BUFFER_SENDER };
 
+/* Whether small operations go to the agent (core/agent.h), and how long it stays: as experience tells, or always agent_us. */
+enum gf_agent_use { GF_AGENT_OFF, GF_AGENT_AUTO, GF_AGENT_FIXED };
+
+enum { GF_AGENT_US_MOST = 60000 };
+
 struct gf_config {
     enum gf_force_transport transport;
     enum gf_force_algorithm algorithm;
@@ -28,6 +33,8 @@ struct gf_config {
     size_t ll_slot_bytes;          /* data bytes of one LL slot: longer one-shot messages go in pieces */
     size_t simple_slot_bytes;      /* bytes of one slot of a Simple FIFO */
     enum gf_simple_buffer simple_buffer;
+    enum gf_agent_use agent;
+    uint32_t agent_us;             /* 1 to GF_AGENT_US_MOST, of GF_AGENT_FIXED */
     int channels;                  /* most blocks a call may use, 0 = by the device's share */
     uint64_t deadline_ms;          /* a kernel's spin without progress, 0 = none */
     bool strict;                   /* a fall-back to a slower path is an error */

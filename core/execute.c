@@ -73,7 +73,7 @@ void gf_execution_destroy(struct gf_execution *e)
     e->words = NULL;
 }
 
-static void fill_task(const struct gf_execution *e, struct gf_task *task)
+void gf_execution_describe(const struct gf_execution *e, struct gf_task *task)
 {
     *task = (struct gf_task){
         .rank = (uint32_t)e->watch->peers->rank, .ranks = (uint32_t)e->watch->peers->ranks,
@@ -170,7 +170,7 @@ gf_status gf_execution_run(struct gf_execution *e, enum gf_kernel kernel, int bl
                            size_t bytes, struct gf_reason *why)
 {
     e->ticket++;
-    fill_task(e, work);
+    gf_execution_describe(e, work);
     gf_host_publish_flag(error_word(e), GF_KERNEL_OK);
     if (gf_fault_hits(e->fault, GF_FAULT_LAUNCH, why)) {
         return GF_ERR_DEVICE;
@@ -183,6 +183,22 @@ gf_status gf_execution_run(struct gf_execution *e, enum gf_kernel kernel, int bl
     }
     status = wait_for_kernel(e, why);
     return status == GF_OK ? judge_end(e, why) : status;
+}
+
+gf_status gf_execution_run_by_agent(struct gf_execution *e, gf_agent *agent, int table, struct gf_command *command,
+                                    struct gf_reason *why)
+{
+    const struct gf_host_wait wait = { .poll = gf_watch_poll, .ctx = e->watch };
+    struct gf_reason because = { "" };
+
+    gf_host_publish_flag(error_word(e), GF_KERNEL_OK);
+    gf_status status = gf_agent_run(agent, table, command, &wait, &because);
+
+    if (status != GF_OK) {
+        gf_reason_set(why, "%s", because.text);
+        return status;
+    }
+    return judge_end(e, why);
 }
 
 gf_status gf_execution_copy(struct gf_execution *e, void *to, const void *from, size_t bytes, struct gf_reason *why)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/agent.h"
 #include "core/fault.h"
 #include "core/watch.h"
 #include "device/device.h"
@@ -40,6 +41,13 @@ uint32_t *gf_execution_abort_word(const struct gf_execution *e);
  * peers may still wait for it: the caller aborts the communicator. */
 gf_status gf_execution_run(struct gf_execution *e, enum gf_kernel kernel, int blocks, int threads, struct gf_task *work,
                            size_t bytes, struct gf_reason *why);
+
+/* The same by an agent that was claimed (gf_agent_run). The task that the agent was told of is that of gf_execution_describe. */
+gf_status gf_execution_run_by_agent(struct gf_execution *e, gf_agent *agent, int table, struct gf_command *command,
+                                    struct gf_reason *why);
+
+/* Identity, abort and error words and deadline, as the communicator's kernels get them. */
+void gf_execution_describe(const struct gf_execution *e, struct gf_task *task);
 
 /* Copies on the communicator's stream and waits for it. */
 gf_status gf_execution_copy(struct gf_execution *e, void *to, const void *from, size_t bytes, struct gf_reason *why);

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libgfcore_la_SOURCES += \
     core/abort.c core/abort.h \
+    core/agent.c core/agent.h \
     core/allreduce.c \
     core/bootstrap.c core/bootstrap.h \
     core/comm.c core/comm.h core/comm_private.h \
+    core/command_ring.c core/command_ring.h \
     core/config.h \
     core/connect.c core/connect.h \
     core/connector.c core/connector.h \
@@ -15,6 +17,7 @@ libgfcore_la_SOURCES += \
     core/host_executor.h core/host_ordered.h \
     core/imports.c core/imports.h \
     core/layout.h \
+    core/linger.c core/linger.h \
     core/offer.h core/offer_board.c core/offer_board.h core/offer_entries.h core/offer_move.c \
     core/one_shot.c core/one_shot.h \
     core/pack_plan.c core/pack_plan.h \

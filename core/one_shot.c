@@ -52,6 +52,32 @@ static void fill_slots(const struct gf_one_shot *o, struct gf_one_shot_work *wor
     }
 }
 
+gf_status gf_one_shot_use_agent(struct gf_one_shot *o, gf_agent *agent, const struct gf_config *config,
+                                const struct gf_execution *e, struct gf_reason *why)
+{
+    struct gf_one_shot_work work = { .slot_bytes = 2 * config->ll_slot_bytes };
+
+    gf_execution_describe(e, &work.task);
+    fill_slots(o, &work);
+    gf_status status = gf_agent_introduce(agent, e->stream, &work, &o->table, why);
+
+    o->agent = status == GF_OK ? agent : NULL;
+    return status;
+}
+
+static gf_status run_by_agent(struct gf_one_shot *o, const struct gf_plan *plan, const struct gf_reduction *data,
+                              struct gf_execution *e, struct gf_reason *why)
+{
+    struct gf_command command = {
+        .kind = GF_COMMAND_ALLREDUCE, .type = (uint8_t)data->type, .op = (uint8_t)data->op, .blocks = (uint8_t)plan->blocks,
+        .send = data->send, .recv = data->recv, .count = (uint32_t)data->count, .epoch = GF_LL_EPOCH_LAST - o->epochs_left + 1,
+    };
+    gf_status status = gf_execution_run_by_agent(e, o->agent, o->table, &command, why);
+
+    o->epochs_left -= status == GF_OK;
+    return status;
+}
+
 static void advance(struct gf_reduction *data, uint64_t elements, size_t element_bytes)
 {
     data->send = (const char *)data->send + elements * element_bytes;
@@ -69,6 +95,9 @@ gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *pla
     bool few = o->pattern.ranks <= GF_FEW_RANKS;
     struct gf_one_shot_work work = { .slot_bytes = 2 * config->ll_slot_bytes };
 
+    if (plan->agent && o->agent && o->epochs_left > 0 && gf_agent_claim(o->agent)) {
+        return run_by_agent(o, plan, data, e, why);
+    }
     fill_slots(o, &work);
     for (uint32_t left = plan->pieces; left > 0; ) {
         if (o->epochs_left == 0) {
@@ -102,5 +131,9 @@ gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *pla
 
 void gf_one_shot_destroy(struct gf_one_shot *o)
 {
+    if (o->agent) {
+        gf_agent_forget(o->agent, o->table);
+        o->agent = NULL;
+    }
     gf_pattern_destroy(&o->pattern);
 }

@@ -15,10 +15,17 @@ struct gf_one_shot {
     struct gf_pattern pattern;
     uint32_t epochs_left;          /* until the sweep, the same on all ranks; the next epoch is
                                       GF_LL_EPOCH_LAST - epochs_left + 1 */
+    gf_agent *agent;               /* null: none; outlives this */
+    int table;                     /* by which the agent knows the connections */
 };
 
 /* Collective, the same result on all ranks; after an error nothing is left behind. */
 gf_status gf_one_shot_connect(struct gf_one_shot *o, const struct gf_connect_setup *setup, struct gf_reason *why);
+
+/* Not collective: calls that are planned for an agent may go to this one from now on. The execution's words live as long as
+ * this. */
+gf_status gf_one_shot_use_agent(struct gf_one_shot *o, gf_agent *agent, const struct gf_config *config,
+                                const struct gf_execution *e, struct gf_reason *why);
 
 /* Collective. data has kernel addresses. */
 gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *plan, const struct gf_reduction *data,

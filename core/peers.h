@@ -16,7 +16,7 @@
 #include "device/device.h"
 
 enum {
-    GF_SHARED_SETTINGS = 10
+    GF_SHARED_SETTINGS = 11
 };
 
 /* What a rank tells about itself, once, by allgather; plain bytes. */
@@ -43,8 +43,9 @@ struct gf_peer_info {
 struct gf_peers {
     int rank, ranks;
     struct gf_peer_info *infos;    /* [ranks] */
-    int blocks;                    /* a rank's share of its device, the least of all ranks; at least 1 */
+    int blocks;                    /* a rank's share of its device without the agent, the least of all ranks; at least 1 */
     bool kernels_may_wait;         /* the kernels of all ranks can run at once */
+    bool agents;                   /* of the share one block more is set aside for an agent */
     bool host_types;               /* all devices know the types of gf_type_is_host_only */
     char sharing[128];             /* one phrase: who shares devices, and what follows */
 };

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/tuner.h"
 #include "kernels/work.h"
@@ -132,6 +133,19 @@ static void decide_kernel(const struct gf_config *config, const struct gf_plan_i
     }
 }
 
+/* The agent takes one piece at a time. What it does is compatible with launches, so a rank whose agent is gone may launch. */
+static void consider_agent(const struct gf_plan_input *input, size_t bytes, struct gf_plan *plan)
+{
+    size_t length = strlen(plan->reason);
+
+    plan->agent = plan->algorithm == GF_PLAN_ONE_SHOT && input->agents && plan->pieces == 1
+        && gf_tuner_agent_us(bytes, input->ranks) < gf_tuner_one_shot_us(bytes, input->ranks, plan->blocks);
+    if (plan->agent) {
+        snprintf(plan->reason + length, sizeof plan->reason - length, "; by the agent, where it is there %.1f us",
+                 gf_tuner_agent_us(bytes, input->ranks));
+    }
+}
+
 static void size_launch(const struct gf_config *config, const struct gf_plan_input *input, size_t bytes, struct gf_plan *plan)
 {
     if (plan->algorithm == GF_PLAN_ONE_SHOT) {
@@ -169,4 +183,5 @@ void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_inpu
         decide_kernel(config, input, bytes, plan);
     }
     size_launch(config, input, bytes, plan);
+    consider_agent(input, bytes, plan);
 }

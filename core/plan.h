@@ -27,6 +27,7 @@ struct gf_plan {
     int blocks;              /* of the launch; 0 for what launches nothing */
     int threads;             /* of each block; 0 as blocks */
     uint32_t pieces;         /* one-shot: of the message; else 0 */
+    bool agent;              /* one-shot: by the agent where it is there, else launched */
     char reason[160];        /* one sentence: which path and why that */
 };
 
@@ -37,6 +38,7 @@ struct gf_plan_input {
     enum gf_op op;
     int ranks;                     /* at least 1 */
     int blocks;                    /* blocks a rank may keep resident: the device's share by rule 9 */
+    bool agents;                   /* settings and share allow an agent on every rank */
     bool kernels_may_wait;         /* rule 9: kernels of all these ranks can run at once */
     bool device_has_type;          /* the device's arithmetic knows the type */
     unsigned unavailable;          /* bit a set: enum gf_algorithm a could not be connected on this communicator */

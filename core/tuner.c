@@ -3,6 +3,7 @@
  * The constants come from prototypes on one NVIDIA H200 under MPS with blocks of 512 threads, medians:
  *
  *   launched one-shot LL allreduce, one block     8 B: 9.6 / 11.5 / 15.4 µs, 32 KiB: 17.8 / 28.9 / 50.0 µs for 2 / 4 / 8 ranks
+ *   the same by an agent that is there            8 B: 4.4 / 5.1 / 6.0 µs, 32 KiB: 8.7 / 14.6 / 25.7 µs
  *   a kernel pulling through 16-byte loads        48 GB/s for one block, 720 for 16, 1230 for 32
  *   launch until the stream is known to be done   9.7 µs
  *
@@ -17,6 +18,11 @@ static const double one_shot_base_us = 7.7;
 static const double one_shot_rank_us = 0.97;
 /* (50.0 − 15.4) µs / 32 KiB / 8 ranks; 4 ranks give the same, 2 a little less. */
 static const double one_shot_byte_rank_us = 0.132e-3;
+
+/* 4.4, 5.1, 6.0 µs lie on 3.8 + 0.28 · ranks; the 32 KiB of 2, 4 and 8 ranks give 0.066 to 0.075. */
+static const double agent_base_us = 3.8;
+static const double agent_rank_us = 0.28;
+static const double agent_byte_rank_us = 0.075e-3;
 
 static const double ring_base_us = 9.7;
 /* A hop is a block's barrier, a release at system scope, a poll that sees it and the barrier there: NCCL's tuning table has
@@ -64,6 +70,11 @@ int gf_tuner_ring_blocks(size_t bytes, int ranks, int share)
 double gf_tuner_one_shot_us(size_t bytes, int ranks, int blocks)
 {
     return one_shot_base_us + one_shot_rank_us * ranks + one_shot_byte_rank_us * (double)bytes * ranks / blocks;
+}
+
+double gf_tuner_agent_us(size_t bytes, int ranks)
+{
+    return agent_base_us + agent_rank_us * ranks + agent_byte_rank_us * (double)bytes * ranks;
 }
 
 double gf_tuner_ring_us(size_t bytes, int ranks, int blocks)

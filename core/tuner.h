@@ -19,6 +19,7 @@ int gf_tuner_ring_blocks(size_t bytes, int ranks, int share);
 
 /* Expected microseconds from the call until the host knows, with these blocks. */
 double gf_tuner_one_shot_us(size_t bytes, int ranks, int blocks);
+double gf_tuner_agent_us(size_t bytes, int ranks);     /* of one piece, one-shot, when the agent is there */
 double gf_tuner_ring_us(size_t bytes, int ranks, int blocks);
 
 #endif

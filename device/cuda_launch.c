@@ -19,6 +19,7 @@ static const struct kernel table[GF_KERNEL_COUNT] = {
     [GF_KERNEL_PULL_LIST] = { "gf_kernel_pull_list", sizeof(struct gf_pull_list_work) },
     [GF_KERNEL_PACK] = { "gf_kernel_pack", sizeof(struct gf_pack_work) },
     [GF_KERNEL_PACK_LIST] = { "gf_kernel_pack_list", sizeof(struct gf_pack_list_work) },
+    [GF_KERNEL_AGENT] = { "gf_kernel_agent", sizeof(struct gf_agent_work) },
 };
 
 static int capability(const struct gf_cuda_device *device)

@@ -36,6 +36,7 @@ struct gf_block {
     pthread_barrier_t barrier;
     pthread_mutex_t pool_lock;       /* pool: stores that all threads of the block have seen, but no other agent */
     struct stores pool;
+    _Alignas(max_align_t) unsigned char memory[GF_BLOCK_MEMORY];
     struct lane lane[];
 };
 
@@ -120,6 +121,11 @@ void gf_block_destroy(struct gf_block *shared)
     pthread_barrier_destroy(&shared->barrier);
     pthread_mutex_destroy(&shared->pool_lock);
     free(shared);
+}
+
+void *gf_block_memory(struct gf_block *shared)
+{
+    return shared->memory;
 }
 
 uint32_t gf_block_threads(const struct gf_block *shared)

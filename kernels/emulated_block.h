@@ -22,6 +22,11 @@ struct gf_block;
 struct gf_block *gf_block_create(uint32_t threads, bool weak, uint64_t seed);
 void gf_block_destroy(struct gf_block *shared);
 
+/* Memory that only its threads share, as a GPU's shared memory, of GF_BLOCK_MEMORY bytes. Its contents mean nothing when a
+ * kernel begins. */
+enum { GF_BLOCK_MEMORY = 2048 };
+void *gf_block_memory(struct gf_block *shared);
+
 /* What it was made with. */
 uint32_t gf_block_threads(const struct gf_block *shared);
 bool gf_block_is_weak(const struct gf_block *shared);

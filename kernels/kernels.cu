@@ -3,6 +3,7 @@
  * The kernels, built by nvcc. The host finds them in the fat binary by these names; each takes the work item of the same
  * name in kernels/work.h by value. One block fills a multiprocessor's share of registers: 512 threads of up to 128.
  */
+#include "kernels/agent.h"
 #include "kernels/allreduce.h"
 #include "kernels/local.h"
 #include "kernels/pack.h"
@@ -71,4 +72,12 @@ gf_kernel_pack_list(const __grid_constant__ struct gf_pack_list_work work)
 {
     struct gf_team team = gf_team_self();
     gf_pack_list(&team, &work);
+}
+
+extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
+gf_kernel_agent(const __grid_constant__ struct gf_agent_work work)
+{
+    __shared__ struct gf_agent_block block;
+    struct gf_team team = gf_team_self();
+    gf_agent_serve(&team, &work, &block);
 }

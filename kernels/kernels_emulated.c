@@ -4,6 +4,7 @@
  */
 #include "kernels/emulated_table.h"
 
+#include "kernels/agent.h"
 #include "kernels/allreduce.h"
 #include "kernels/local.h"
 #include "kernels/pack.h"
@@ -49,6 +50,13 @@ static void pack_list(const struct gf_team *team, const void *work)
     gf_pack_list(team, (const struct gf_pack_list_work *)work);
 }
 
+GF_STATIC_ASSERT(sizeof(struct gf_agent_block) <= GF_BLOCK_MEMORY, "the memory of a block");
+
+static void agent(const struct gf_team *team, const void *work)
+{
+    gf_agent_serve(team, (const struct gf_agent_work *)work, (struct gf_agent_block *)gf_block_memory(team->shared));
+}
+
 const gf_emulated_kernel gf_emulated_kernels[GF_KERNEL_COUNT] = {
     [GF_KERNEL_ALLREDUCE_ONE_SHOT] = allreduce_one_shot,
     [GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW] = allreduce_one_shot,
@@ -59,6 +67,7 @@ const gf_emulated_kernel gf_emulated_kernels[GF_KERNEL_COUNT] = {
     [GF_KERNEL_PULL_LIST] = pull_list,
     [GF_KERNEL_PACK] = pack_one,
     [GF_KERNEL_PACK_LIST] = pack_list,
+    [GF_KERNEL_AGENT] = agent,
 };
 
 void gf_block_run(struct gf_block *shared, enum gf_kernel kernel, uint32_t block, uint32_t blocks, uint32_t thread,

@@ -22,6 +22,12 @@ enum gf_mutant {
     GF_MUTANT_EARLY_END = 12,        /* a pull's end published before the block's barrier */
     GF_MUTANT_UNCOUNTED = 13,        /* a pull's end published by its first block instead of the last */
 
+    GF_MUTANT_SPLIT_COMMAND = 31,    /* the agent believes a command by the flag of its first word */
+    GF_MUTANT_RELAXED_COMMAND = 32,  /* the agent observes a command without an acquire */
+    GF_MUTANT_EARLY_DONE = 33,       /* a command's end published before the block's barrier */
+    GF_MUTANT_SILENT_LEAVE = 34,     /* the agent leaves and does not say so */
+    GF_MUTANT_OLD_TABLE = 35,        /* the agent keeps a table that has been given to another communicator */
+
     /* Of the FIFOs whose slots the host copies (transport/, proxy/). */
     GF_MUTANT_COPY_EARLY_TAIL = 40,  /* the peer is told when the copy is started */
     GF_MUTANT_COPY_EARLY_GRANT = 41, /* the sender's kernel gets its slot back when the copy is started */

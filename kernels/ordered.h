@@ -170,4 +170,31 @@ GF_INLINE bool gf_load_ll_line(const void *line, uint64_t *data, uint32_t flag)
     return (uint32_t)(low >> 32) == flag && (uint32_t)(high >> 32) == flag;
 }
 
+/* The flag of a command: its lap round the ring, never 0, and never that of the lap before. */
+GF_INLINE uint32_t gf_command_flag(uint64_t number)
+{
+    return (uint32_t)(number / GF_COMMANDS % GF_LL_EPOCH_LAST) + 1;
+}
+
+/* One look at the line of a command, by the leading threads. True: all its words carry this flag, and their data are in
+ * `word`, of the block's memory; for threads that do not lead, behind a barrier. An acquire: what was stored into memory of
+ * this device before the host stored the command is what the block loads from now on. A launch begins with that, but a block
+ * that stays may have old contents of a buffer in its first-level cache. At the scope of the device: what the host knows of is in
+ * the device's shared cache, and at system scope it takes half a microsecond more. */
+GF_INLINE bool gf_observe_command(const struct gf_team *team, const uint64_t *line, uint32_t flag, uint32_t *word)
+{
+    if (!gf_load_command(line, flag, word))
+        return false;
+    gf_refresh_device_reads(team);
+    return true;
+}
+
+/* To the host: this launch of the agent has taken all commands below `number`, and takes none from it on. Needs no order with
+ * anything: of what was done `done` tells, and nothing comes behind. */
+GF_INLINE void gf_publish_left(const struct gf_team *team, uint64_t *left, uint64_t number)
+{
+    if (GF_MUTANT != GF_MUTANT_SILENT_LEAVE)
+        gf_store_release_to_host64(team, left, number);
+}
+
 #endif

@@ -155,6 +155,26 @@ GF_INLINE uint64_t gf_clock_ns(void)
     return now;
 }
 
+/* The whole line by one load of the leading warp, which then agrees on what it saw. */
+GF_INLINE bool gf_load_command(const uint64_t *line, uint32_t flag, uint32_t *word)
+{
+    uint32_t lane = threadIdx.x % GF_COMMAND_WORDS;
+    uint64_t loaded = gf_load_relaxed64(line + lane);
+    if (!__all_sync(0xffffffff, (uint32_t)(loaded >> 32) == flag))
+        return false;
+    if (threadIdx.x < GF_COMMAND_WORDS)
+        word[lane] = (uint32_t)loaded;
+    __syncwarp();
+    return true;
+}
+
+/* What this thread, and those behind a barrier, load from now on is what the device's shared cache has. */
+GF_INLINE void gf_refresh_device_reads(const struct gf_team *team)
+{
+    (void)team;
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
 /* A thread that spins on a GPU keeps its place; other warps run beside it. */
 GF_INLINE void gf_pause(const struct gf_team *team)
 {

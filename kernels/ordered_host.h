@@ -122,6 +122,24 @@ GF_INLINE uint64_t gf_clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+GF_INLINE bool gf_load_command(const uint64_t *line, uint32_t flag, uint32_t *word)
+{
+    bool whole = true;
+    for (uint32_t i = 0; i < GF_COMMAND_WORDS; i++) {
+        uint64_t loaded = GF_MUTANT == GF_MUTANT_RELAXED_COMMAND ? gf_load_relaxed64(line + i) : gf_load_acquire64(line + i);
+        if (GF_MUTANT != GF_MUTANT_SPLIT_COMMAND || i == 0)
+            whole &= (uint32_t)(loaded >> 32) == flag;
+        word[i] = whole ? (uint32_t)loaded : word[i];
+    }
+    return whole;
+}
+
+/* The loads of gf_load_command were acquires. */
+GF_INLINE void gf_refresh_device_reads(const struct gf_team *team)
+{
+    (void)team;
+}
+
 /* There are more threads than cores: who waits lets others run. */
 GF_INLINE void gf_pause(const struct gf_team *team)
 {

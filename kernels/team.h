@@ -59,6 +59,19 @@ GF_INLINE bool gf_team_any(const struct gf_team *team, bool mine)
     return __syncthreads_or(mine) != 0;
 }
 
+/* The leading threads look for the others: one warp. */
+GF_INLINE bool gf_leads(const struct gf_team *team)
+{
+    return team->thread < 32;
+}
+
+/* Among the leading threads. */
+GF_INLINE bool gf_leaders_any(const struct gf_team *team, bool mine)
+{
+    (void)team;
+    return __any_sync(0xffffffff, mine) != 0;
+}
+
 #else
 
 GF_INLINE void gf_team_barrier(const struct gf_team *team)
@@ -69,6 +82,18 @@ GF_INLINE void gf_team_barrier(const struct gf_team *team)
 GF_INLINE bool gf_team_any(const struct gf_team *team, bool mine)
 {
     return gf_block_any(team->shared, team->thread, mine);
+}
+
+/* The leading thread looks for the others. */
+GF_INLINE bool gf_leads(const struct gf_team *team)
+{
+    return team->thread == 0;
+}
+
+GF_INLINE bool gf_leaders_any(const struct gf_team *team, bool mine)
+{
+    (void)team;
+    return mine;
 }
 
 #endif

@@ -34,6 +34,7 @@ enum gf_kernel {
     GF_KERNEL_PULL_LIST,            /* struct gf_pull_list_work */
     GF_KERNEL_PACK,                 /* struct gf_pack_work */
     GF_KERNEL_PACK_LIST,            /* struct gf_pack_list_work */
+    GF_KERNEL_AGENT,                /* struct gf_agent_work; one block */
     GF_KERNEL_COUNT
 };
 
@@ -116,6 +117,48 @@ GF_STATIC_ASSERT(sizeof(struct gf_one_shot_few_work) == 104 + 16 * GF_FEW_RANKS,
 #define GF_LL_FLAG_BITS 32
 #endif
 #define GF_LL_EPOCH_LAST ((uint32_t)((1ull << GF_LL_FLAG_BITS) - 1))
+
+/* ---- the agent (kernels/agent.h): a block that stays, and its ring of commands ---- */
+enum {
+    GF_COMMANDS = 8,             /* lines of the ring: commands in flight */
+    GF_COMMAND_WORDS = 8,        /* of a line: {data, flag}, four bytes each */
+    GF_AGENT_TABLES = 64         /* communicators that use one agent at a time */
+};
+
+enum gf_command_kind {
+    GF_COMMAND_LEAVE = 1,
+    GF_COMMAND_ALLREDUCE         /* one-shot, of one piece */
+};
+
+/* The data of a line. */
+struct gf_command {
+    uint8_t kind;                /* enum gf_command_kind */
+    uint8_t type, op;            /* enum gf_type, enum gf_op */
+    uint8_t blocks;              /* of a launch that would do the same: tells where its lines lie */
+    uint16_t linger_us;          /* how long to wait for the next command */
+    uint16_t table;              /* modulo GF_AGENT_TABLES: which; above: which use of it */
+    const void *send;
+    void *recv;
+    uint32_t count;              /* of elements */
+    uint32_t epoch;              /* as in gf_one_shot_work */
+};
+union gf_command_line {
+    struct gf_command command;
+    uint32_t word[GF_COMMAND_WORDS];
+};
+GF_STATIC_ASSERT(sizeof(struct gf_command) == 4 * GF_COMMAND_WORDS, "a command fills its line");
+
+/* Commands are numbered from 0 on; command n is on line n % GF_COMMANDS, and only the host writes there. It writes a line again
+ * when the command that was on it has ended. done and left have one writer each, the agent; both only grow. */
+struct gf_agent_work {
+    const uint64_t *ring;        /* pinned: GF_COMMANDS lines, zero at first */
+    uint64_t *done;              /* pinned: all commands below this number have ended */
+    uint64_t *left;              /* pinned: this launch is over; it has taken all below this number, and none from it on */
+    const struct gf_one_shot_work *tables;   /* device memory, [GF_AGENT_TABLES]: task, slot_bytes, pieces = 1 and peers */
+    uint64_t first;              /* the number of: */
+    struct gf_command command;   /* the command that is inside the launch */
+};
+GF_STATIC_ASSERT(sizeof(struct gf_agent_work) == 72, "host and device agree on gf_agent_work");
 
 /* Ring allreduce over Simple FIFOs: reduce-scatter, then allgather. One block a channel; block c owns send[c] to rank +
  * 1, recv[c]

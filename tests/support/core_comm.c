@@ -33,6 +33,19 @@ static void write_line(void *ctx, enum gf_log_level level, const char *line)
     }
 }
 
+static gf_status create_comm(struct gftest_rank *rank, const struct gf_config *config, struct gftest_comm *c,
+                             struct gf_reason *why)
+{
+    c->log = (struct gf_log){ .write = write_line, .ctx = c, .verbose = GF_LOG_PATH };
+    const struct gf_comm_setup setup = {
+        .config = config, .log = &c->log, .name = "test", .bootstrap = rank->bootstrap, .device = c->device,
+        .transports = gf_transports, .host_executor = &gf_host_sequenced, .agent = c->agent,
+        .proxy = c->proxy,
+    };
+
+    return gf_comm_create(&setup, &c->comm, why);
+}
+
 gf_status gftest_comm_open(struct gftest_rank *rank, const struct gf_config *config, struct gftest_comm *c, struct gf_reason *why)
 {
     gf_driver *driver;
@@ -49,26 +62,32 @@ gf_status gftest_comm_open(struct gftest_rank *rank, const struct gf_config *con
     if (status == GF_OK) {
         status = gf_proxy_create(c->device, &c->proxy, why);
     }
-    if (status != GF_OK) {
-        return status;
+    if (status == GF_OK && config->agent != GF_AGENT_OFF) {
+        status = gf_agent_create(c->device, config->agent == GF_AGENT_FIXED ? GF_LINGER_FIXED : GF_LINGER_AUTO, config->agent_us,
+                                 &c->agent, why);
     }
-    c->log = (struct gf_log){ .write = write_line, .ctx = c, .verbose = GF_LOG_PATH };
-    const struct gf_comm_setup setup = {
-        .config = config, .log = &c->log, .name = "test", .bootstrap = rank->bootstrap, .device = c->device,
-        .transports = gf_transports, .host_executor = &gf_host_sequenced,
-        .proxy = c->proxy,
-    };
+    return status == GF_OK ? create_comm(rank, config, c, why) : status;
+}
 
-    return gf_comm_create(&setup, &c->comm, why);
+gf_status gftest_comm_join(struct gftest_rank *rank, const struct gf_config *config, const struct gftest_comm *other,
+                           struct gftest_comm *c, struct gf_reason *why)
+{
+    *c = (struct gftest_comm){ .device = other->device, .stream = other->stream, .proxy = other->proxy, .agent = other->agent,
+                               .joined = true };
+    return create_comm(rank, config, c, why);
 }
 
 void gftest_comm_close(struct gftest_comm *c)
 {
     gf_comm_destroy(c->comm);
+    c->comm = NULL;
+    if (c->joined) {
+        return;
+    }
     gf_proxy_destroy(c->proxy);
+    gf_agent_destroy(c->agent);
     gf_device_stream_destroy(c->device, c->stream);
     gf_device_close(c->device);
-    c->comm = NULL;
 }
 
 /* A device buffer with margins, and its image on the host. */

@@ -16,6 +16,8 @@ struct gftest_comm {
     struct gf_log log;
     int warnings, paths;           /* log lines so far */
     char warning[400], path[400];  /* the last ones */
+    gf_agent *agent;               /* made where the settings ask for one; null: none */
+    bool joined;                   /* device, stream and agent are another one's */
     gf_comm *comm;
 };
 
@@ -26,6 +28,9 @@ struct gf_config gftest_config(void);
  * failure of gf_comm_create, whose status it returns, the device is open and c->comm is null. */
 gf_status gftest_comm_open(struct gftest_rank *rank, const struct gf_config *config, struct gftest_comm *c,
                            struct gf_reason *why);
+/* The same on the device, stream and agent of another one, which is closed later. */
+gf_status gftest_comm_join(struct gftest_rank *rank, const struct gf_config *config, const struct gftest_comm *other,
+                           struct gftest_comm *c, struct gf_reason *why);
 void gftest_comm_close(struct gftest_comm *c);
 
 /* One allreduce of values that any order of reduction brings to the same bits. Its buffers begin `offset` elements into an

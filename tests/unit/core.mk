@@ -12,12 +12,14 @@ tests_core_libs = libgftest.la libgfcore.la libgpufifo.la $(CMOCKA_LIBS)
 tests_core_programs = \
     tests/unit/test_connector \
     tests/unit/test_copied \
+    tests/unit/test_core_agent \
     tests/unit/test_core_allreduce \
     tests/unit/test_core_life \
     tests/unit/test_core_peers \
     tests/unit/test_core_sweep \
     tests/unit/test_core_trouble \
     tests/unit/test_flat \
+    tests/unit/test_linger \
     tests/unit/test_pipe \
     tests/unit/test_offers \
     tests/unit/test_plan \
@@ -40,6 +42,10 @@ tests_unit_test_connector_LDADD = $(tests_core_libs)
 # Its copied_device.c stands in for transport/part.c, and it for proxy/place.c.
 tests_unit_test_copied_SOURCES = tests/unit/test_copied.c tests/unit/copied_device.c tests/unit/copied_device.h
 tests_unit_test_copied_LDADD = $(tests_core_libs)
+tests_unit_test_core_agent_SOURCES = tests/unit/test_core_agent.c
+tests_unit_test_core_agent_LDADD = $(tests_core_libs)
+tests_unit_test_linger_SOURCES = tests/unit/test_linger.c
+tests_unit_test_linger_LDADD = $(tests_core_libs)
 tests_unit_test_core_allreduce_SOURCES = tests/unit/test_core_allreduce.c
 tests_unit_test_core_allreduce_LDADD = $(tests_core_libs)
 tests_unit_test_core_life_SOURCES = tests/unit/test_core_life.c

@@ -3,10 +3,11 @@
 # Tests of the kernels on host threads. The protocol harness is built from the kernels' sources: with flags of LL lines that
 # soon run out here, with faults by mutants.sh.
 if HAVE_CMOCKA
-tests_kernels_programs = tests/unit/test_reduce tests/unit/test_protocol tests/unit/test_pull_kernel tests/unit/test_pack_kernel
+tests_kernels_programs = tests/unit/test_reduce tests/unit/test_protocol tests/unit/test_pull_kernel \
+    tests/unit/test_agent_kernel tests/unit/test_pack_kernel
 check_PROGRAMS += $(tests_kernels_programs)
 TESTS += $(tests_kernels_programs)
-THREAD_TESTS += tests/unit/test_protocol tests/unit/test_pull_kernel tests/unit/test_pack_kernel
+THREAD_TESTS += tests/unit/test_protocol tests/unit/test_pull_kernel tests/unit/test_agent_kernel tests/unit/test_pack_kernel
 
 tests_unit_test_reduce_SOURCES = tests/unit/test_reduce.c tests/unit/scalar.c tests/unit/scalar.h
 tests_unit_test_reduce_CFLAGS = $(AM_CFLAGS) $(kernel_cflags)
@@ -29,6 +30,11 @@ tests_unit_test_pack_kernel_SOURCES = tests/unit/test_pack_kernel.c core/flat.c 
 tests_unit_test_pack_kernel_CPPFLAGS = $(AM_CPPFLAGS) -DGF_PACK_WIDE=3000
 tests_unit_test_pack_kernel_CFLAGS = $(AM_CFLAGS) $(kernel_cflags)
 tests_unit_test_pack_kernel_LDADD = $(CMOCKA_LIBS) -lm
+
+tests_unit_test_agent_kernel_SOURCES = tests/unit/test_agent_kernel.c core/command_ring.c $(kernel_sources) base/types.c
+tests_unit_test_agent_kernel_CPPFLAGS = $(AM_CPPFLAGS) -DGF_LL_FLAG_BITS=8
+tests_unit_test_agent_kernel_CFLAGS = $(AM_CFLAGS) $(kernel_cflags)
+tests_unit_test_agent_kernel_LDADD = $(CMOCKA_LIBS) -lm
 
 # It chooses its sanitizer itself.
 if !GF_SANITIZE

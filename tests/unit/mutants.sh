@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Do the tests of the protocols notice faults? Builds three harnesses (test_protocol; test_pull_kernel for the faults from 11 on;
-# test_copied for those from 40 on) with ThreadSanitizer and without, where they must pass; then
-# with each fault of kernels/mutants.h in turn, where it must fail.
+# Do the tests of the protocols notice faults? Builds four harnesses (test_protocol; test_pull_kernel for the faults from 11 on;
+# test_agent_kernel for those from 31 on; test_copied for those from 40 on) with ThreadSanitizer and without, where they must
+# pass; then with each fault of kernels/mutants.h in turn, where it must fail.
 #
 #   fault                     noticed by
 #   1 RELAXED_TAIL            both: late stores give old payload; a race
@@ -19,6 +19,11 @@
 #  11 OPEN_GATE               a closed launch writes into what is the program's again
 #  12 EARLY_END               both: the peer sees the end before the data; a race
 #  13 UNCOUNTED               both, the same
+#  31 SPLIT_COMMAND           both: a command of words of two commands
+#  32 RELAXED_COMMAND         ThreadSanitizer only, as 2
+#  33 EARLY_DONE              both: an old result; a race
+#  34 SILENT_LEAVE            a hang: a command that nobody takes
+#  35 OLD_TABLE               a hang: lines in slots where nobody looks any more
 #  40 COPY_EARLY_TAIL         both: spoiled payload; a race
 #  41 COPY_EARLY_GRANT        both: the ladder breaks; overwritten payload
 #  42 COPY_NO_CREDIT          both: overwritten payload
@@ -46,19 +51,20 @@ copied_sources="tests/unit/test_copied tests/unit/copied_device tests/unit/scala
     core/copy_ring core/fault core/segment"
 copied_faulty="proxy/queue proxy/recv proxy/send proxy/thread transport/copy_engine transport/copy_sender transport/p2p_copy_engine
     transport/shm_copy_engine"
+agent_sources="tests/unit/test_agent_kernel core/command_ring kernels/emulated_block base/types"
+agent_faulty=kernels/kernels_emulated
 
 # harness KIND FAULT: builds $build/KIND, whose objects without a fault are kept from one fault to the next.
 harness() {
     kind=$1
     sanitizer=""
     [ "$kind" = plain ] || sanitizer=-fsanitize=thread
-    if [ "$2" -lt 11 ]; then
-        sources=$protocol_sources faulty=$protocol_faulty
-    elif [ "$2" -lt 40 ]; then
-        sources=$pull_sources faulty=$pull_faulty
-    else
-        sources=$copied_sources faulty=$copied_faulty
-    fi
+    case $2 in
+    ? | 10) sources=$protocol_sources faulty=$protocol_faulty ;;
+    1? | 2? | 39) sources=$pull_sources faulty=$pull_faulty ;;
+    3?) sources=$agent_sources faulty=$agent_faulty ;;
+    *) sources=$copied_sources faulty=$copied_faulty ;;
+    esac
     objects=""
     for file in $sources; do
         object=$build/$kind-$(basename $file).o
@@ -78,9 +84,9 @@ play() {
     TSAN_OPTIONS=halt_on_error=1 "$build/$1" > "$build/log" 2>&1
 }
 
-# No fault has the numbers 39 and 99: the harness of the pulls, and of the copied FIFOs.
+# No fault has the numbers 38, 39 and 99: the harness of the agent, of the pulls, and of the copied FIFOs.
 expect_pass() {
-    for none in 0 39 99; do
+    for none in 0 38 39 99; do
         harness "$1" $none
         if play "$1"; then
             echo "ok: $1 build without a fault passes"
@@ -123,6 +129,10 @@ expect_failure plain 42 "copy without room"
 expect_failure plain 43 "kernel told before the flush"
 expect_failure plain 44 "slot posted too early"
 expect_failure plain 46 "sleep without a second look"
+expect_failure plain 31 "flag of a command's first word only"
+expect_failure plain 33 "end of a command before the barrier"
+expect_failure plain 34 "leaving without a word"
+expect_failure plain 35 "a table of old"
 
 if ! echo 'int main(void) { return 0; }' | $CC -fsanitize=thread -x c - -o "$build/probe" 2> /dev/null || ! "$build/probe"; then
     echo "FAILED: $CC cannot build with ThreadSanitizer here (Debian and Ubuntu: libtsan2 of gcc, libclang-rt-dev of clang)"
@@ -137,4 +147,6 @@ expect_failure thread 13 "end by the first block"
 expect_failure thread 40 "peer told when the copy starts"
 expect_failure thread 43 "kernel told before the flush"
 expect_failure thread 45 "size after tail"
+expect_failure thread 32 "command without acquire"
+expect_failure thread 33 "end of a command before the barrier"
 exit $failed

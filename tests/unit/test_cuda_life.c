@@ -47,6 +47,7 @@ static void test_launch(void **state)
         [GF_KERNEL_PULL_LIST] = "gf_kernel_pull_list",
         [GF_KERNEL_PACK] = "gf_kernel_pack",
         [GF_KERNEL_PACK_LIST] = "gf_kernel_pack_list",
+        [GF_KERNEL_AGENT] = "gf_kernel_agent",
     };
     static const size_t bytes[GF_KERNEL_COUNT] = {
         [GF_KERNEL_ALLREDUCE_ONE_SHOT] = sizeof(struct gf_one_shot_work),
@@ -58,6 +59,7 @@ static void test_launch(void **state)
         [GF_KERNEL_PULL_LIST] = sizeof(struct gf_pull_list_work),
         [GF_KERNEL_PACK] = sizeof(struct gf_pack_work),
         [GF_KERNEL_PACK_LIST] = sizeof(struct gf_pack_list_work),
+        [GF_KERNEL_AGENT] = sizeof(struct gf_agent_work),
     };
     char work[4096] = { 0 };
     gf_device *device = open_with_kernels();
