@@ -14,6 +14,7 @@ tests_core_programs = \
     tests/unit/test_copied \
     tests/unit/test_core_agent \
     tests/unit/test_core_allreduce \
+    tests/unit/test_core_copied \
     tests/unit/test_core_life \
     tests/unit/test_core_peers \
     tests/unit/test_core_sweep \
@@ -48,6 +49,8 @@ tests_unit_test_linger_SOURCES = tests/unit/test_linger.c
 tests_unit_test_linger_LDADD = $(tests_core_libs)
 tests_unit_test_core_allreduce_SOURCES = tests/unit/test_core_allreduce.c
 tests_unit_test_core_allreduce_LDADD = $(tests_core_libs)
+tests_unit_test_core_copied_SOURCES = tests/unit/test_core_copied.c
+tests_unit_test_core_copied_LDADD = $(tests_core_libs)
 tests_unit_test_core_life_SOURCES = tests/unit/test_core_life.c
 tests_unit_test_core_life_LDADD = $(tests_core_libs)
 tests_unit_test_core_peers_SOURCES = tests/unit/test_core_peers.c
