@@ -208,12 +208,36 @@ static void test_contradiction_is_told(void **state)
     gftest_expect(2, contradiction_body, NULL, SECONDS);
 }
 
+/* With "auto" they are no path, though they would work where p2p and shm have just failed. */
+static int unasked_body(struct gftest_rank *rank)
+{
+    struct gf_config config = gftest_config();
+    struct gftest_comm c;
+    struct gf_reason why = { "" };
+
+    config.algorithm = GF_ALGORITHM_RING;
+    config.fault = "ipc_open:1@1,attach:3@1";
+    GFTEST_CHECK(rank, gftest_comm_open(rank, &config, &c, &why) == GF_OK, "%s", why.text);
+    GFTEST_CHECK(rank, gftest_try_allreduce(&c, 10, &why) == GF_ERR_UNSUPPORTED);
+    GFTEST_CHECK(rank, gf_comm_last_plan(c.comm)->algorithm == GF_PLAN_STAGE, "%s", gf_comm_last_plan(c.comm)->reason);
+    gftest_barrier(rank);
+    gftest_comm_close(&c);
+    return 0;
+}
+
+static void test_never_by_themselves(void **state)
+{
+    (void)state;
+    gftest_expect(RANKS, unasked_body, NULL, SECONDS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_step_may_fail), cmocka_unit_test(test_copies_that_wait_for_kernels),
         cmocka_unit_test(test_failing_copy_is_told_to_all), cmocka_unit_test(test_slow_and_stalled_proxy),
         cmocka_unit_test(test_killed_while_the_proxy_is_at_work), cmocka_unit_test(test_contradiction_is_told),
+        cmocka_unit_test(test_never_by_themselves),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
