@@ -32,6 +32,13 @@ for algorithm in one_shot ring host; do
     done
 done
 
+for transport in p2p_copy shm_copy; do
+    run_fails "signal 9" 3 transport=$transport tests/fault/killed_rank 1 20 100000
+    no_process_left
+    run_fails "signal 9" 3 transport=$transport fault=proxy_death:200@1 tests/fault/killed_rank 1 100000 100000
+    no_process_left
+done
+
 case $GF_OPENMPI in
 4.1)
     MPIRUN_OPTIONS="$MPIRUN_OPTIONS --enable-recovery"

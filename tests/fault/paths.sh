@@ -23,6 +23,15 @@ for step in segment attach; do
 done
 run_prints "staged through host memory, because rank 1: the step attach" 3 fault=attach:1@1 $test path=staged
 
+# A transport whose slots the host copies: each of its own steps, then the host does it all.
+for step in proxy:1 segment:2 register:1 device_alloc:1 attach:2; do
+    run_prints "host-sequenced: no connection of kernels works" 2 verbose=1 transport=shm_copy fault=$step $test path=host_sequenced
+done
+run_prints "cannot use shm_copy, next is staging or the host: the step proxy" 2 transport=shm_copy fault=proxy:1 $test
+run_fails "a copy of its proxy for the connection" 3 transport=shm_copy fault=proxy_copy:30@1 $test
+run_fails "strict: rank . and rank . cannot use p2p_copy" 2 transport=p2p_copy strict=1 fault=ipc_open:1 $test
+run_fails "deadline_ms" 2 transport=shm_copy deadline_ms=2000 fault=proxy_stall:30+@1 $test
+
 # The binary has no code for this device.
 run_prints "kernels do not run on this device, the host reduces instead" 2 fault=launch:1 $test
 

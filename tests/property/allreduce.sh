@@ -18,7 +18,7 @@ pick() {
 for round in $(seq "${PROPERTY_RUNS:-16}"); do
     pick 1 2 2 3 4 5 6 8
     ranks=$picked
-    pick auto p2p shm
+    pick auto p2p shm p2p_copy shm_copy
     transport=$picked
     pick auto auto one_shot ring host
     algorithm=$picked
