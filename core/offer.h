@@ -36,7 +36,7 @@ static inline bool gf_offer_ended(uint64_t word)
     return word == GF_OFFER_DONE || word == GF_OFFER_FAILED;
 }
 
-/* The sender writes it before it publishes OFFERED; the receiver writes taker and failure, and whoever the word names moves the
+/* The sender writes it before it publishes OFFERED; the receiver writes taker, failure and sharing, and whoever the word names moves the
  * state. What a receiver that has mapped the buffer already needs is in the first 64 bytes. */
 struct gf_offer {
     uint64_t state;
@@ -47,7 +47,7 @@ struct gf_offer {
     int32_t slot;                  /* where the data are once MOVED */
     int32_t taker;                 /* process of the receiver, 0: nobody yet */
     int32_t failure;               /* a gf_status, once FAILED */
-    uint32_t reserved;
+    uint32_t sharing;              /* enum gf_sharing, once TAKEN */
     char apart[GF_LINE - 64];
     struct gf_ipc_handle handle;   /* of the allocation, offset 0 */
     unsigned char uuid[16];        /* of its device */

@@ -172,6 +172,7 @@ static gf_status describe(gf_offer_board *board, struct gf_offer *offer, const s
     offer->offset = (uint64_t)((uintptr_t)address - (uintptr_t)pointer->base);
     offer->slot = GF_OFFER_NONE;
     offer->failure = GF_OK;
+    __atomic_store_n(&offer->sharing, GF_SHARING_UNKNOWN, __ATOMIC_RELAXED);
     __atomic_store_n(&offer->taker, 0, __ATOMIC_RELAXED);
     return GF_OK;
 }
@@ -257,6 +258,11 @@ gf_status gf_offer_poll(gf_offer_board *board, uint32_t index, struct gf_reason 
     }
     make_free(board, (int)index);
     return status;
+}
+
+enum gf_sharing gf_offer_sharing(const gf_offer_board *board, uint32_t index)
+{
+    return (enum gf_sharing)__atomic_load_n(&gf_offer_shared(board, (int)index)->sharing, __ATOMIC_RELAXED);
 }
 
 gf_status gf_offer_withdraw(gf_offer_board *board, uint32_t index)

@@ -38,6 +38,9 @@ _Static_assert(sizeof(struct gf_offer_name) == 40, "every process has the same i
 
 typedef struct gf_offer_board gf_offer_board;
 
+/* What one end of a message knows of the device of the other: is it the same? */
+enum gf_sharing { GF_SHARING_UNKNOWN, GF_SHARING_SAME, GF_SHARING_OTHER };
+
 /* Offers of memory of this device. GF_ERR_UNSUPPORTED where the device's memory cannot be mapped by others. The device outlives
  * the board. */
 gf_status gf_offer_board_create(gf_device *device, const struct gf_pull_config *config, gf_offer_board **board,
@@ -53,6 +56,9 @@ gf_status gf_offer_make(gf_offer_board *board, const struct gf_pointer *pointer,
 /* GF_IN_PROGRESS, or the end: GF_OK (the receiver has the data, or they were moved: the buffer is the program's again), or what
  * the receiver failed with. At its end the index is the board's again. A load of one word of host memory. */
 gf_status gf_offer_poll(gf_offer_board *board, uint32_t index, struct gf_reason *why);
+
+/* What the receiver has said of its device so far; before gf_offer_poll has said the end. One that was moved it says nothing of. */
+enum gf_sharing gf_offer_sharing(const gf_offer_board *board, uint32_t index);
 
 /* Takes an offer back that no receiver will come for, since its name was not sent, or the message cancelled. GF_OK: done, the
  * index is the board's again. GF_IN_PROGRESS: somebody has taken it; go on with gf_offer_poll. */

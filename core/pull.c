@@ -221,6 +221,12 @@ static void choose_path(gf_pull_engine *engine, struct gf_pull *pull, const stru
     }
 }
 
+/* All offers of a board are of one device, so a later use of this one says the same. */
+enum gf_sharing gf_pull_sharing(const gf_pull_engine *engine, const struct gf_pull *pull)
+{
+    return same_device(engine, pull) ? GF_SHARING_SAME : GF_SHARING_OTHER;
+}
+
 static void end_by_host(struct gf_pull *pull)
 {
     gf_host_publish(&pull->offer->state, GF_OFFER_DONE);
@@ -264,6 +270,7 @@ static gf_status prepare(gf_pull_engine *engine, const struct gf_attached *attac
     if (status != GF_OK) {
         return status;
     }
+    __atomic_store_n(&pull->offer->sharing, gf_pull_sharing(engine, pull), __ATOMIC_RELAXED);
     if (is_moved(pull) && (where->kind == GF_MEMORY_HOST || where->kind == GF_MEMORY_PINNED)) {
         memcpy(pull->to, pull->from, pull->bytes);
         end_by_host(pull);

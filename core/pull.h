@@ -63,6 +63,9 @@ gf_status gf_pull_start(gf_pull_engine *engine, const struct gf_offer_name *name
  * or an error. A load of one word of host memory. After the end the engine knows nothing of the pull any more. */
 gf_status gf_pull_poll(gf_pull_engine *engine, struct gf_pull *pull, struct gf_reason *why);
 
+/* Is the sender's memory, of a pull that has started, on the engine's device? */
+enum gf_sharing gf_pull_sharing(const gf_pull_engine *engine, const struct gf_pull *pull);
+
 /* How a pull that has started goes, and why: a phrase, for verbose output. Before gf_pull_poll has said the end. */
 void gf_pull_explain_pull(const gf_pull_engine *engine, const struct gf_pull *pull, struct gf_reason *reason);
 

@@ -100,10 +100,10 @@ static int count_devices(gf_driver *driver)
     return 1;
 }
 
-/* The same for all processes that share this kernel: its boot id, marked so that it is no GPU's. */
-static void read_uuid(unsigned char uuid[16])
+/* The same for all processes that share this kernel, if they have the same GPU: its boot id, marked so that it is no GPU's. */
+static void read_uuid(unsigned char uuid[16], int gpu)
 {
-    static const unsigned char mark[4] = {'g', 'f', 'e', 'm'};
+    const unsigned char mark[5] = {'g', 'f', 'e', 'm', (unsigned char)gpu};
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
     int digits = 0, c;
 
@@ -142,7 +142,7 @@ static gf_status make_device(struct gf_reason *why)
             .numa_node = -1,
         },
     };
-    read_uuid(emulated.device.caps.uuid);
+    read_uuid(emulated.device.caps.uuid, emulated.options.gpu);
     return GF_OK;
 }
 

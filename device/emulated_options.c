@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS "weak, solo, noipc, queued, torn, team=N, blocks=N, memory=BYTES, seed=N"
+#define WORDS "weak, solo, noipc, queued, torn, team=N, blocks=N, memory=BYTES, gpu=N, seed=N"
 
-enum { MAX_TEAM = 64, MAX_BLOCKS = 256, WORD_BYTES = 64 };
+enum { MAX_TEAM = 64, MAX_BLOCKS = 256, MAX_GPU = 255, WORD_BYTES = 64 };
 static const unsigned long long min_memory = 1ull << 20, max_memory = 1ull << 40;
 
 /* The number at text, which must be all of it but for a unit where those are allowed. False if it is none. */
@@ -79,6 +79,11 @@ static gf_status set_value(struct gf_emulated_options *options, const char *name
             return out_of_range(name, value, "1M to 1T bytes (units K, M, G, T)", why);
         }
         options->memory = (size_t)number;
+    } else if (strcmp(name, "gpu") == 0) {
+        if (!read_number(value, false, &number) || number > MAX_GPU) {
+            return out_of_range(name, value, "0 to 255", why);
+        }
+        options->gpu = (int)number;
     } else if (strcmp(name, "seed") == 0) {
         if (!read_number(value, false, &number)) {
             return out_of_range(name, value, "0 to 18446744073709551615", why);

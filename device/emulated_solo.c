@@ -14,12 +14,13 @@
 
 enum { WAIT_US = 50 };
 
-void gf_solo_init(struct gf_solo *solo, bool on)
+void gf_solo_init(struct gf_solo *solo, bool on, int gpu)
 {
     *solo = (struct gf_solo){.on = on, .name.sun_family = AF_UNIX, .turn = -1};
     pthread_mutex_init(&solo->lock, NULL);
     /* A leading null byte makes the name abstract. */
-    snprintf(solo->name.sun_path + 1, sizeof solo->name.sun_path - 1, "gpufifo-solo-%u-%d", (unsigned)getuid(), (int)getsid(0));
+    snprintf(solo->name.sun_path + 1, sizeof solo->name.sun_path - 1, "gpufifo-solo-%u-%d-%d", (unsigned)getuid(), (int)getsid(0),
+             gpu);
 }
 
 void gf_solo_clear(struct gf_solo *solo)

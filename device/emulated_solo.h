@@ -22,7 +22,7 @@ struct gf_solo {
 };
 
 /* Those who take turns are the processes of one user and session, so that two jobs do not meet. */
-void gf_solo_init(struct gf_solo *solo, bool on);
+void gf_solo_init(struct gf_solo *solo, bool on, int gpu);
 void gf_solo_clear(struct gf_solo *solo);
 
 /* Around each kernel. enter waits until no other process has a kernel running. */

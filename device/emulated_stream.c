@@ -49,7 +49,7 @@ gf_status gf_emulated_queues_init(struct gf_emulated_queues *queues, const struc
     if (!queues->pool) {
         return GF_ERR_NO_MEMORY;
     }
-    gf_solo_init(&queues->solo, options->solo);
+    gf_solo_init(&queues->solo, options->solo, options->gpu);
     pthread_mutex_init(&queues->lock, NULL);
     pthread_cond_init(&queues->done, NULL);
     return GF_OK;

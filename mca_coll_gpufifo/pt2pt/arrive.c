@@ -166,6 +166,18 @@ static gf_status start_again(gf_pt2pt_request_t *request, const struct gf_rts *r
     return status == GF_OK ? start(request, &again, target, why) : status;
 }
 
+/* What goes the other way may depend on it. */
+static void learn_sharing(gf_pt2pt_request_t *request)
+{
+    const ompi_proc_t *sender = ompi_comm_peer_lookup(request->super.req_comm, status_of(request)->MPI_SOURCE);
+    const struct gf_fetch *fetch = &request->fetch;
+
+    if (fetch->kind == GF_RTS_OFFER) {
+        gf_rendezvous_learn(gf_pt2pt_queue_get()->rendezvous, gf_mpi_world_rank(sender),
+                            gf_pull_sharing(fetch->engine, &fetch->pull));
+    }
+}
+
 static bool start_pull(gf_pt2pt_request_t *request, const struct gf_rts *rts)
 {
     struct gf_reason why;
@@ -188,6 +200,7 @@ static bool start_pull(gf_pt2pt_request_t *request, const struct gf_rts *rts)
     }
     gf_pvars_count(&mca_coll_gpufifo_component.pvars, gf_rts_path(request->fetch.kind), request->pulled);
     gf_pt2pt_tell_fetched(request);
+    learn_sharing(request);
     request->phase = GF_PT2PT_PULL;
     return gf_pt2pt_request_pull_on(request);
 }

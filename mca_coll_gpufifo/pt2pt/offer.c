@@ -29,14 +29,14 @@ static bool may_be_fetched(gf_pt2pt_request_t *request, struct gf_reason *why)
 }
 
 /* The ways to a process with which we share memory. With the queue's lock held. */
-static gf_status choose_near(gf_pt2pt_request_t *request, struct gf_rts *rts, struct gf_reason *why)
+static gf_status choose_near(gf_pt2pt_request_t *request, int peer, struct gf_rts *rts, struct gf_reason *why)
 {
     struct gf_rendezvous *rendezvous = gf_pt2pt_queue_get()->rendezvous;
     const struct gf_pt2pt_bounce *bounce = &request->bounce;
     const char *run = gf_pt2pt_bounce_run(bounce);
     struct gf_offer_name name = {.index = 0};
     gf_status status = gf_rendezvous_offer(rendezvous, &bounce->where, run, bounce->bytes,
-                                           request->mode != MCA_PML_BASE_SEND_SYNCHRONOUS, &request->offering, &name, why);
+                                           request->mode != MCA_PML_BASE_SEND_SYNCHRONOUS, peer, &request->offering, &name, why);
 
     rts->kind = GF_RTS_OFFER;
     if (status == GF_ERR_UNSUPPORTED) {
@@ -58,7 +58,7 @@ static gf_status choose(gf_pt2pt_request_t *request, struct gf_rts *rts, struct 
     bool must = request->mode == MCA_PML_BASE_SEND_SYNCHRONOUS && bounce->bytes == GF_RTS_BYTES;
 
     if (gf_mpi_same_node(peer)) {
-        status = choose_near(request, rts, why);
+        status = choose_near(request, gf_mpi_world_rank(peer), rts, why);
     }
     if (status == GF_ERR_UNSUPPORTED) {
         status = gf_rendezvous_offer_chunks(gf_pt2pt_queue_get()->rendezvous, &bounce->where, gf_pt2pt_bounce_run(bounce),

@@ -17,6 +17,8 @@ struct gf_rendezvous {
     int ordinals;                                  /* those in use are below */
     struct gf_pipes *pipes;
     struct gf_chunks *chunks;
+    unsigned char *sharing;                        /* enum gf_sharing by rank in MPI_COMM_WORLD: is its device ours? */
+    int peers;                                     /* length of that */
     bool failing;                                  /* the last progress of a board failed, which was said */
 };
 
@@ -29,7 +31,9 @@ struct gf_rendezvous *gf_rendezvous_create(void)
     }
     rendezvous->pipes = gf_pipes_create();
     rendezvous->chunks = gf_chunks_create();
-    if (!rendezvous->pipes || !rendezvous->chunks) {
+    rendezvous->peers = (int)ompi_process_info.num_procs;
+    rendezvous->sharing = calloc((size_t)rendezvous->peers, sizeof *rendezvous->sharing);
+    if (!rendezvous->pipes || !rendezvous->chunks || !rendezvous->sharing) {
         gf_rendezvous_destroy(rendezvous);
         return NULL;
     }
@@ -48,6 +52,7 @@ void gf_rendezvous_destroy(struct gf_rendezvous *rendezvous)
         gf_pull_engine_destroy(rendezvous->engines[i]);
         gf_offer_board_destroy(rendezvous->boards[i]);
     }
+    free(rendezvous->sharing);
     free(rendezvous);
 }
 
@@ -119,29 +124,46 @@ static gf_status board_of(struct gf_rendezvous *rendezvous, int ordinal, gf_offe
     return GF_OK;
 }
 
-/* The receiver's buffer is taken to be in device memory. Where this process sees one GPU only, its peers are taken to share
- * it. */
-static bool stages(const struct gf_rendezvous *rendezvous, gf_device *device, size_t bytes, struct gf_reason *why)
+/* What is known of the device of that rank, to be noted there, too. Null: a rank of another job. */
+static unsigned char *sharing_of(struct gf_rendezvous *rendezvous, int peer)
+{
+    return peer >= 0 && peer < rendezvous->peers ? &rendezvous->sharing[peer] : NULL;
+}
+
+void gf_rendezvous_learn(struct gf_rendezvous *rendezvous, int peer, enum gf_sharing sharing)
+{
+    unsigned char *known = sharing_of(rendezvous, peer);
+
+    if (known) {
+        *known = (unsigned char)sharing;
+    }
+}
+
+/* On a GPU without MPS it matters whether the peer shares it: the first message goes as if it did not, and tells. The receiver's
+ * buffer is taken to be in device memory. */
+static bool stages(const struct gf_rendezvous *rendezvous, gf_device *device, size_t bytes, const unsigned char *sharing,
+                   struct gf_reason *why)
 {
     struct gf_pull_route route = {.bytes = bytes, .to_device = true};
 
     if (device->caps.concurrent_processes) {
         return false;
     }
-    route.same_device = device->driver->ops->device_count(device->driver) == 1;
+    route.same_device = sharing && *sharing == GF_SHARING_SAME;
     if (gf_pull_choose(&rendezvous->config, &route) != GF_PULL_STAGE) {
         return false;
     }
-    gf_reason_set(why, "less than %zu bytes, and several processes share the GPU without MPS, so what runs on it waits for time "
-                  "slices",
+    gf_reason_set(why, "less than %zu bytes, and both ranks share a GPU without MPS, so what runs on it waits for time slices",
                   rendezvous->config.solo_bytes);
     return true;
 }
 
 gf_status gf_rendezvous_offer(struct gf_rendezvous *rendezvous, const struct gf_pointer *where, const void *address, size_t bytes,
-                              bool may_move, struct gf_offering *offering, struct gf_offer_name *name, struct gf_reason *why)
+                              bool may_move, int peer, struct gf_offering *offering, struct gf_offer_name *name,
+                              struct gf_reason *why)
 {
     gf_device *device = use_device(rendezvous, where->ordinal, why);
+    unsigned char *sharing = sharing_of(rendezvous, peer);
     gf_status status;
 
     if (!device) {
@@ -151,10 +173,10 @@ gf_status gf_rendezvous_offer(struct gf_rendezvous *rendezvous, const struct gf_
         gf_reason_set(why, "coll_gpufifo_transport is shm");
         return GF_ERR_UNSUPPORTED;
     }
-    if (stages(rendezvous, device, bytes, why)) {
+    if (stages(rendezvous, device, bytes, sharing, why)) {
         return GF_ERR_UNSUPPORTED;
     }
-    *offering = (struct gf_offering){0};
+    *offering = (struct gf_offering){.sharing = device->caps.concurrent_processes ? NULL : sharing};
     status = board_of(rendezvous, where->ordinal, &offering->board, why);
     if (status == GF_OK) {
         status = gf_offer_make(offering->board, where, address, bytes, may_move, name, why);
@@ -236,8 +258,20 @@ struct gf_chunks *gf_rendezvous_chunks(struct gf_rendezvous *rendezvous)
     return rendezvous->chunks;
 }
 
+static void note_sharing(const struct gf_offering *offering)
+{
+    enum gf_sharing sharing = gf_offer_sharing(offering->board, offering->index);
+
+    if (sharing != GF_SHARING_UNKNOWN) {
+        *offering->sharing = (unsigned char)sharing;
+    }
+}
+
 gf_status gf_offering_poll(const struct gf_offering *offering, struct gf_reason *why)
 {
+    if (offering->sharing) {
+        note_sharing(offering);
+    }
     if (offering->chunks) {
         return gf_chunks_offer_poll(offering->chunks, offering->message, why);
     }

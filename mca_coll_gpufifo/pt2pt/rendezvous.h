@@ -33,6 +33,7 @@ struct gf_offering {
     gf_pipe_source *source;
     struct gf_chunks *chunks;
     uint32_t index;                    /* on the board, or of the source */
+    unsigned char *sharing;            /* of a board: where to note what the receiver says; null: of no interest */
     struct gf_chunks_out *message;     /* of chunks */
 };
 
@@ -40,9 +41,14 @@ struct gf_offering {
 gf_status gf_offering_poll(const struct gf_offering *offering, struct gf_reason *why);
 gf_status gf_offering_withdraw(const struct gf_offering *offering);
 
-/* Offers memory of a device of this process, which `where` describes; the rest as gf_offer_make. */
+/* Offers memory of a device of this process, which `where` describes, to a rank of MPI_COMM_WORLD; the rest as gf_offer_make. */
 gf_status gf_rendezvous_offer(struct gf_rendezvous *rendezvous, const struct gf_pointer *where, const void *address, size_t bytes,
-                              bool may_move, struct gf_offering *offering, struct gf_offer_name *name, struct gf_reason *why);
+                              bool may_move, int peer, struct gf_offering *offering, struct gf_offer_name *name,
+                              struct gf_reason *why);
+
+/* A message of that rank of MPI_COMM_WORLD is being fetched: is its memory on the device that fetches it? So the next ones to
+ * that rank are sent. */
+void gf_rendezvous_learn(struct gf_rendezvous *rendezvous, int peer, enum gf_sharing sharing);
 
 /* The same for a pipe, where the first way is not open: *why says why, and on failure also why this one is not. */
 gf_status gf_rendezvous_offer_piped(struct gf_rendezvous *rendezvous, const struct gf_pointer *where, const void *address,

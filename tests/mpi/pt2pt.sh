@@ -7,6 +7,7 @@
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 odd_noipc=$(cd "$runs_folder" && pwd)/odd_noipc.sh
+own_gpu=$(cd "$runs_folder" && pwd)/own_gpu.sh
 
 traffic() {
     for ranks in 1 2 3 4; do
@@ -22,6 +23,7 @@ traffic() {
     run 3 tests/mpi/test_pt2pt_pull threads
     run 2 +noipc tests/mpi/test_pt2pt_pull staged
     run 2 +solo tests/mpi/test_pt2pt_pull staged
+    run 2 +solo "$own_gpu" "$GF_BUILDDIR/tests/mpi/test_pt2pt_pull"
     run_prints "come in chunks: the emulated device has no IPC" 2 verbose=1 "$odd_noipc" "$GF_BUILDDIR/tests/mpi/test_pt2pt"
     run 3 "$odd_noipc" "$GF_BUILDDIR/tests/mpi/test_pt2pt_types"
     run 4 "$odd_noipc" "$GF_BUILDDIR/tests/mpi/test_pt2pt_stress" 3 10 "$1"

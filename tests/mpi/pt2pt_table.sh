@@ -5,15 +5,15 @@
 # that somebody puts above them.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
-program=tests/mpi/test_pt2pt_table
+table=tests/mpi/test_pt2pt_table
 for ranks in 1 2; do
-    run $ranks $program
-    run_prints "the PML's functions stay replaced: somebody replaced ours" $ranks verbose=1 $program above
+    run $ranks $table
+    run_prints "the PML's functions stay replaced: somebody replaced ours" $ranks verbose=1 $table above
 done
 if "$(dirname "$MPIRUN")/ompi_info" --parsable | grep -q "^mca:pml:ucx:"; then
     export UCX_TLS=self,tcp,sysv,posix
     MPIRUN_OPTIONS="--mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any"
-    run 2 $program
+    run 2 $table
 fi
 
 # Messages that one rank sent to others, as Open MPI's monitoring counts them.
@@ -27,7 +27,7 @@ messages() {
 }
 if "$(dirname "$MPIRUN")/ompi_info" --parsable | grep -q "^mca:pml:monitoring:"; then
     MPIRUN_OPTIONS=$monitored
-    run 2 $program
+    run 2 $table
     run_prints "counts the 67 bytes" 2 verbose=1 tests/mpi/test_pt2pt
     run 3 tests/mpi/test_pt2pt_probe
     messages host "--mca coll ^gpufifo" host

@@ -4,7 +4,7 @@
  *
  *   3 messages of 4 KiB, device to device; 2 from host to device; 1 of a type with gaps; MPI_Bcast of device memory, twice
  *
- * "host": the same, all in host memory. "many": 100 allreduces of device memory.
+ * "host": the same, all in host memory. "back": before that, a message from rank 1 to rank 0. "many": 100 allreduces of device memory.
  */
 #include <mpi.h>
 #include <string.h>
@@ -13,16 +13,21 @@
 
 enum { TAG = 3, BYTES = 4096 };
 
-static void message(struct harness *h, struct buffer *buffer, MPI_Datatype type, int count)
+static void message_from(int sender, struct harness *h, struct buffer *buffer, MPI_Datatype type, int count)
 {
-    if (h->rank == 0) {
-        MPI_Send(buffer->data, count, type, 1, TAG, MPI_COMM_WORLD);
-    } else if (h->rank == 1) {
-        MPI_Recv(buffer->data, count, type, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (h->rank == sender) {
+        MPI_Send(buffer->data, count, type, 1 - sender, TAG, MPI_COMM_WORLD);
+    } else if (h->rank == 1 - sender) {
+        MPI_Recv(buffer->data, count, type, sender, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
 }
 
-static void few(struct harness *h, enum gpufifo_memory kind)
+static void message(struct harness *h, struct buffer *buffer, MPI_Datatype type, int count)
+{
+    message_from(0, h, buffer, type, count);
+}
+
+static void few(struct harness *h, enum gpufifo_memory kind, bool back)
 {
     struct buffer device, mixed;
     MPI_Datatype gaps;
@@ -31,6 +36,9 @@ static void few(struct harness *h, enum gpufifo_memory kind)
     buffer_create(h, &mixed, h->rank == 0 ? GPUFIFO_MEMORY_HOST : kind, BYTES, 0);
     MPI_Type_vector(4, 1, 2, MPI_INT, &gaps);
     MPI_Type_commit(&gaps);
+    if (back) {
+        message_from(1, h, &device, MPI_BYTE, BYTES);
+    }
     for (int i = 0; i < 3; i++) {
         message(h, &device, MPI_BYTE, BYTES);
     }
@@ -61,13 +69,14 @@ static void many(struct harness *h)
 
 int main(int argc, char **argv)
 {
+    const char *how = argc > 1 ? argv[1] : "";
     struct harness h;
 
     harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
-    if (argc > 1 && strcmp(argv[1], "many") == 0) {
+    if (strcmp(how, "many") == 0) {
         many(&h);
     } else {
-        few(&h, argc > 1 ? GPUFIFO_MEMORY_HOST : GPUFIFO_MEMORY_DEVICE);
+        few(&h, strcmp(how, "host") == 0 ? GPUFIFO_MEMORY_HOST : GPUFIFO_MEMORY_DEVICE, strcmp(how, "back") == 0);
     }
     return harness_finish(&h);
 }

@@ -17,12 +17,13 @@ counts() {
     fi
 }
 
-program=tests/mpi/test_told
+told=tests/mpi/test_told
+own_gpu=$(cd "$runs_folder" && pwd)/own_gpu.sh
 sends="rank 0, MPI_Send, 4096 bytes to rank 1: "
 receives="rank 1, MPI_Recv, 4096 bytes from rank 0: "
-launch 2 $program
+launch 2 $told
 counts 0 "rank [01]"
-launch 2 verbose=1 $program
+launch 2 verbose=1 $told
 counts 1 "$sends"
 counts 1 "${sends}offered, the receiver fetches"
 counts 1 "${receives}fetched from the sender's buffer: by "
@@ -30,26 +31,37 @@ counts 1 "${receives}they came by way of host memory"
 counts 1 "rank 0, MPI_Send, 16 bytes to rank 1: staged through host memory: its datatype has gaps"
 counts 1 "rank 0, MPI_Bcast, 4096 bytes to the host and 0 back: staged"
 counts 1 "rank 1, MPI_Bcast, 0 bytes to the host and 4096 back: staged"
-launch 2 verbose=2 $program
+launch 2 verbose=2 $told
 counts 3 "${sends}offered"
 counts 3 "${receives}fetched"
 counts 2 "${receives}they came by way of host memory"
 counts 1 "rank 1, MPI_Recv, 16 bytes from rank 0: they came by way"
 counts 4 "MPI_Bcast.*staged"
-launch 2 +noipc verbose=2 pipe_bytes=1000 $program
+launch 2 +noipc verbose=2 pipe_bytes=1000 $told
 counts 3 "${sends}offered, the receiver fetches them from shared host memory: the memory of this device"
 counts 3 "${receives}fetched from shared host memory"
-launch 2 +noipc verbose=2 transport=p2p pipe_bytes=5000 $program
+launch 2 +noipc verbose=2 transport=p2p pipe_bytes=5000 $told
 counts 3 "${sends}staged through host memory: .*coll_gpufifo_transport is p2p"
 
+# Without MPS the first message tells whether both ranks share the GPU; then the next ones take the way that is better.
+launch 2 +solo verbose=2 $told
+counts 1 "${sends}offered"
+counts 2 "${sends}staged through host memory: less than 4194304 bytes, and both ranks share a GPU without MPS"
+launch 2 +solo verbose=2 $told back
+counts 1 "rank 1, MPI_Send, 4096 bytes to rank 0: offered"
+counts 3 "${sends}staged.* share a GPU without MPS"
+launch 2 +solo verbose=2 "$own_gpu" "$GF_BUILDDIR/$told"
+counts 3 "${sends}offered"
+counts 3 "${receives}fetched from the sender's buffer: by a kernel"
+
 # A hundred calls, one warning a kind of connection and rank.
-launch 2 fault=ipc_open:1+,segment:2+ $program many
+launch 2 fault=ipc_open:1+,segment:2+ $told many
 counts 1 "ring cannot be used"
 counts 1 "one-shot cannot be used"
 counts 2 "rank 0 and rank 1 cannot use p2p"
-launch 2 fault=segment:1 $program many
+launch 2 fault=segment:1 $told many
 counts 1 "staged through host memory, because"
-launch 2 verbose=2 fault=segment:1 $program many
+launch 2 verbose=2 fault=segment:1 $told many
 counts 200 "MPI_Allreduce, 4096 elements: staged through host memory: "
 counts 0 "MPI_Allreduce.*no path of its own"
 finish

@@ -52,10 +52,11 @@ static void flags_set_themselves_only(void **state)
 static void values_are_read(void **state)
 {
     (void)state;
-    struct gf_emulated_options options = parsed("weak,team=4,blocks=16,memory=3M,seed=18446744073709551615,torn");
+    struct gf_emulated_options options = parsed("weak,team=4,gpu=255,blocks=16,memory=3M,seed=18446744073709551615,torn");
     assert_true(options.weak && options.torn);
     assert_int_equal(options.team, 4);
     assert_int_equal(options.blocks, 16);
+    assert_int_equal(options.gpu, 255);
     assert_int_equal(options.memory, 3 << 20);
     assert_true(options.seed == UINT64_MAX);
 
@@ -90,6 +91,7 @@ static void a_mistake_is_named(void **state)
         {"memory=64X", "memory=64X"},
         {"memory=99999999999T", "memory=99999999999T"},
         {"memory=99999999999999999999", "memory=99999999999999999999"},
+        {"gpu=256", "gpu=256 is not a number from 0 to 255"},
         {"seed=", "seed="},
         {"seed=18446744073709551616", "seed=18446744073709551616"},
         {"seed= 1", "seed= 1"},
