@@ -134,6 +134,18 @@ void gf_pull_engine_destroy(gf_pull_engine *engine)
     free(engine);
 }
 
+static bool same_device(const gf_pull_engine *engine, const struct gf_pull *pull)
+{
+    return pull->import ? pull->import->same_device
+                        : memcmp(pull->offer->uuid, engine->device->caps.uuid, sizeof pull->offer->uuid) == 0;
+}
+
+/* All offers of a board are of one device, so a later use of this one says the same. */
+enum gf_sharing gf_pull_sharing(const gf_pull_engine *engine, const struct gf_pull *pull)
+{
+    return same_device(engine, pull) ? GF_SHARING_SAME : GF_SHARING_OTHER;
+}
+
 /* Finds the offer and makes it ours: no longer OFFERED on return. */
 static gf_status take_offer(gf_pull_engine *engine, const struct gf_offer_name *name, struct gf_attached **attached,
                             struct gf_pull *pull, struct gf_reason *why)
@@ -154,8 +166,9 @@ static gf_status take_offer(gf_pull_engine *engine, const struct gf_offer_name *
         gf_reason_set(why, "process %" PRId32 " does not offer message %" PRIu32 " any more", name->board.pid, name->index);
         return GF_ERR_PEER;
     }
-    __atomic_store_n(&offer->taker, engine->pid, __ATOMIC_RELAXED);
     pull->offer = offer;
+    __atomic_store_n(&offer->taker, engine->pid, __ATOMIC_RELAXED);
+    __atomic_store_n(&offer->sharing, gf_pull_sharing(engine, pull), __ATOMIC_RELAXED);
     pull->end = (uint64_t *)(void *)((*attached)->kernel_memory + ((char *)&offer->state - (char *)(*attached)->memory));
     return GF_OK;
 }
@@ -190,12 +203,6 @@ static gf_status find_source(gf_pull_engine *engine, const struct gf_attached *a
     return status;
 }
 
-static bool same_device(const gf_pull_engine *engine, const struct gf_pull *pull)
-{
-    return pull->import ? pull->import->same_device
-                        : memcmp(pull->offer->uuid, engine->device->caps.uuid, sizeof pull->offer->uuid) == 0;
-}
-
 static struct gf_pull_route route_of(const gf_pull_engine *engine, const struct gf_pull *pull)
 {
     return (struct gf_pull_route){
@@ -219,12 +226,6 @@ static void choose_path(gf_pull_engine *engine, struct gf_pull *pull, const stru
         pull->kernel_to = where->direct ? pull->to : gf_device_kernel_address(engine->device, pull->to);
         pull->path = pull->kernel_to ? GF_PULL_KERNEL : GF_PULL_COPY_ENGINE;
     }
-}
-
-/* All offers of a board are of one device, so a later use of this one says the same. */
-enum gf_sharing gf_pull_sharing(const gf_pull_engine *engine, const struct gf_pull *pull)
-{
-    return same_device(engine, pull) ? GF_SHARING_SAME : GF_SHARING_OTHER;
 }
 
 static void end_by_host(struct gf_pull *pull)
@@ -270,7 +271,6 @@ static gf_status prepare(gf_pull_engine *engine, const struct gf_attached *attac
     if (status != GF_OK) {
         return status;
     }
-    __atomic_store_n(&pull->offer->sharing, gf_pull_sharing(engine, pull), __ATOMIC_RELAXED);
     if (is_moved(pull) && (where->kind == GF_MEMORY_HOST || where->kind == GF_MEMORY_PINNED)) {
         memcpy(pull->to, pull->from, pull->bytes);
         end_by_host(pull);

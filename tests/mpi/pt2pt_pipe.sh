@@ -34,6 +34,9 @@ two_nodes() {
     MPIRUN_OPTIONS="--host node-a:$1,node-b:$1 --mca plm_rsh_agent $agent --mca btl self,vader,tcp"
 }
 
+odd_noipc=$(cd "$runs_folder" && pwd)/odd_noipc.sh
+
+run 2 +solo transport=p2p pipe_bytes=60000 "$odd_noipc" "$GF_BUILDDIR/tests/mpi/test_pt2pt_early"
 run_prints "do not fit" 2 pipe_depth=99 tests/mpi/test_pt2pt_pull staged
 traffic 3
 if [ "$GF_OPENMPI" != 4.1 ] || ! unshare -u true 2> /dev/null; then
