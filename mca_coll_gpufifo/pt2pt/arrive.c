@@ -76,6 +76,7 @@ static bool take(gf_pt2pt_request_t *request, const void *data)
 
     if (request->device) {
         if (failed) {
+            gf_pt2pt_bounce_overrun(&request->bounce);
             return true;
         }
         return take_to_device(request, data);

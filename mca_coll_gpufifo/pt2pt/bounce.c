@@ -90,6 +90,13 @@ gf_status gf_pt2pt_bounce_land(struct gf_pt2pt_bounce *bounce, size_t bytes, str
     return status;
 }
 
+void gf_pt2pt_bounce_overrun(struct gf_pt2pt_bounce *bounce)
+{
+    if (bounce->landing) {
+        bounce->landing->filled = bounce->landing->room + 1;
+    }
+}
+
 /* What came is pageable memory, which kernels do not reach. */
 static gf_status move_to_pinned(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why)
 {

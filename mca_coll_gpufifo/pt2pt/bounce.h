@@ -39,6 +39,9 @@ gf_status gf_pt2pt_bounce_pin(struct gf_pt2pt_bounce *bounce, size_t bytes, stru
 /* Makes memory for a message that nobody knows yet, of up to so many bytes. */
 gf_status gf_pt2pt_bounce_land(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why);
 
+/* More may have landed than there was room for. */
+void gf_pt2pt_bounce_overrun(struct gf_pt2pt_bounce *bounce);
+
 /* All data from the user's buffer to memory; waits for the copy. */
 gf_status gf_pt2pt_bounce_load(struct gf_pt2pt_bounce *bounce, struct gf_reason *why);
 

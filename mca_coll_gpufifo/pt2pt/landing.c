@@ -15,6 +15,9 @@
 enum { CLASSES = 48, MOST_IDLE = 4096, PAGE = 4096 };
 static const size_t most_filled = (size_t)64 << 20;
 
+/* Behind the room; only addresses. */
+static const size_t apron = (size_t)64 << 20;
+
 struct gf_landings {
     pthread_mutex_t lock;
     struct gf_landing *idle[CLASSES];  /* by the logarithm of their room */
@@ -33,7 +36,7 @@ struct gf_landings *gf_landings_create(void)
 
 static void destroy(struct gf_landing *landing)
 {
-    munmap(landing->memory, landing->room);
+    munmap(landing->memory, landing->room + apron);
     free(landing);
 }
 
@@ -71,9 +74,9 @@ static gf_status create(size_t room, struct gf_landing **created, struct gf_reas
 
     if (landing) {
         landing->room = room;
-        landing->memory = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        landing->memory = mmap(NULL, room + apron, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (landing->memory != MAP_FAILED) {
-            (void)madvise(landing->memory, room, MADV_NOHUGEPAGE);
+            (void)madvise(landing->memory, room + apron, MADV_NOHUGEPAGE);
             *created = landing;
             return GF_OK;
         }
@@ -105,8 +108,8 @@ void gf_landing_put(struct gf_landings *landings, struct gf_landing *landing)
 
     pthread_mutex_lock(&landings->lock);
     keep = landings->count < MOST_IDLE;
-    if (keep && landing->filled > PAGE && landings->filled + landing->filled > most_filled) {
-        (void)madvise(landing->memory, landing->room, MADV_DONTNEED);
+    if (keep && landing->filled > PAGE && (landing->filled > landing->room || landings->filled + landing->filled > most_filled)) {
+        (void)madvise(landing->memory, landing->room + apron, MADV_DONTNEED);
         landing->filled = 0;
     }
     if (keep) {

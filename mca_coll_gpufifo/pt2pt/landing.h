@@ -5,6 +5,9 @@
  * which only touched pages exist, and are kept for the next receive: making one, a fault and an unmapping a message cost more
  * than the message.
  *
+ * Behind each there are addresses that nothing else has. Open MPI 4.1's pml ob1 fetches all of a long message, also where it
+ * reports MPI_ERR_TRUNCATE, and would write to what lies behind.
+ *
  * Threads: any.
  */
 #ifndef GF_MCA_PT2PT_LANDING_H
@@ -19,7 +22,8 @@ struct gf_landings;
 struct gf_landing {
     void *memory;                      /* pageable */
     size_t room;                       /* bytes: a power of two */
-    size_t filled;                     /* most bytes that ordinary data have touched; written by who holds the landing */
+    size_t filled;                     /* most bytes that ordinary data have touched, more than room if some were too many;
+                                          written by who holds the landing */
     struct gf_landing *next;           /* the idle ones of this size */
 };
 

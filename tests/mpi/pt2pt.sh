@@ -13,6 +13,7 @@ traffic() {
     for ranks in 1 2 3 4; do
         run $ranks tests/mpi/test_pt2pt
         run $ranks tests/mpi/test_pt2pt_types
+        run $ranks tests/mpi/test_pt2pt_errors
         run $ranks tests/mpi/test_pt2pt_probe
         run $ranks tests/mpi/test_pt2pt_stress 1 10 "$ranks$1"
         run $ranks tests/mpi/test_pt2pt_stress 3 10 "$ranks$1"
@@ -26,6 +27,7 @@ traffic() {
     run 2 +solo "$own_gpu" "$GF_BUILDDIR/tests/mpi/test_pt2pt_pull"
     run_prints "come in chunks: the emulated device has no IPC" 2 verbose=1 "$odd_noipc" "$GF_BUILDDIR/tests/mpi/test_pt2pt"
     run 3 "$odd_noipc" "$GF_BUILDDIR/tests/mpi/test_pt2pt_types"
+    run 3 "$odd_noipc" "$GF_BUILDDIR/tests/mpi/test_pt2pt_errors"
     run 4 "$odd_noipc" "$GF_BUILDDIR/tests/mpi/test_pt2pt_stress" 3 10 "$1"
     run 2 tests/mpi/test_pt2pt threads
     run 2 tests/mpi/test_pt2pt_probe threads

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Point-to-point with device buffers: derived datatypes at either end, errors, and what may go away while a message is under way.
+ * Point-to-point with device buffers: derived datatypes at either end.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -231,133 +231,12 @@ static void mixed_memory(const struct ends *e)
     mix(e, false);
 }
 
-static int handled;                    /* calls of note_error; error handlers have no argument of ours */
-static MPI_Comm handled_comm;
-
-static void note_error(MPI_Comm *comm, int *code, ...)
-{
-    int class;
-
-    MPI_Error_class(*code, &class);
-    handled += class == MPI_ERR_TRUNCATE;
-    handled_comm = *comm;
-}
-
-/* The error goes to the handler of the communicator, and the call returns it. Nothing is written behind the buffer. Between two
- * ranks: 4.1's ob1 truncates a message to the own rank without an error, on host memory too. */
-static void truncation(const struct ends *e)
-{
-    MPI_Comm comm;
-    MPI_Errhandler handler;
-
-    if (e->h->ranks == 1) {
-        return;
-    }
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    MPI_Comm_create_errhandler(note_error, &handler);
-    for (int how = 0; how < 4; how++) {
-        struct buffer from, to;
-        MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-        MPI_Status status;
-        int class, code;
-
-        MPI_Comm_set_errhandler(comm, how % 2 ? handler : MPI_ERRORS_RETURN);
-        handled = 0;
-        message_create(e, &from, 100, 3);
-        landing_create(e, &to, 60);
-        if (how < 2) {
-            MPI_Irecv(to.data, 60, MPI_BYTE, e->previous, TAG, comm, &requests[0]);
-            MPI_Isend(from.data, 100, MPI_BYTE, e->next, TAG, comm, &requests[1]);
-            code = MPI_Wait(&requests[0], &status);
-        } else {
-            MPI_Isend(from.data, 100, MPI_BYTE, e->next, TAG, comm, &requests[1]);
-            code = MPI_Recv(to.data, 60, MPI_BYTE, e->previous, TAG, comm, &status);
-        }
-        MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
-        MPI_Error_class(code, &class);
-        harness_check(e->h, how % 2 ? handled == 1 && handled_comm == comm : class == MPI_ERR_TRUNCATE,
-                      "%s: way %d: class %d, handler called %d times", e->name, how, class, handled);
-        harness_check(e->h, requests[0] == MPI_REQUEST_NULL, "%s: way %d: request left", e->name, how);
-        buffer_destroy(&to, e->name);
-        buffer_destroy(&from, e->name);
-        MPI_Barrier(MPI_COMM_WORLD);
-    }
-    MPI_Errhandler_free(&handler);
-    MPI_Comm_free(&comm);
-}
-
-/* A freed buffer is an error of the call, not a crash. */
-static void freed_buffer(const struct ends *e)
-{
-    struct buffer gone;
-    char *data;
-    int class;
-
-    if (e->from != GPUFIFO_MEMORY_DEVICE) {
-        return;
-    }
-    message_create(e, &gone, 1000, 1);
-    data = gone.data;
-    buffer_destroy(&gone, e->name);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Error_class(MPI_Send(data, 1000, MPI_BYTE, e->next, TAG, MPI_COMM_WORLD), &class);
-    harness_check(e->h, class == MPI_ERR_BUFFER, "%s: class %d", e->name, class);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
-}
-
-/* The communicator is freed before its messages are complete. */
-static void freed_communicator(const struct ends *e)
-{
-    MPI_Comm comm;
-    struct buffer from, to;
-    MPI_Request requests[2];
-
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    message_create(e, &from, 50000, 4);
-    landing_create(e, &to, 50000);
-    MPI_Irecv(to.data, 50000, MPI_BYTE, e->previous, TAG, comm, &requests[0]);
-    MPI_Isend(from.data, 50000, MPI_BYTE, e->next, TAG, comm, &requests[1]);
-    MPI_Comm_free(&comm);
-    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-    landing_check(e, &to, 50000, e->previous, 4);
-    buffer_destroy(&from, e->name);
-}
-
-/* Even ranks with odd ranks, each in a group of its own; the last one is alone where ranks are odd in number. */
-static void intercommunicator(const struct ends *e)
-{
-    MPI_Comm half, inter;
-    struct buffer from, to;
-    int color = e->h->rank % 2, rank, remote;
-    MPI_Status status;
-
-    if (e->h->ranks == 1) {
-        return;
-    }
-    MPI_Comm_split(MPI_COMM_WORLD, color, 0, &half);
-    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - color, TAG, &inter);
-    MPI_Comm_rank(inter, &rank);
-    MPI_Comm_remote_size(inter, &remote);
-    if (rank < remote) {
-        message_create(e, &from, 6000, 6);
-        landing_create(e, &to, 6000);
-        MPI_Sendrecv(from.data, 6000, MPI_BYTE, rank, TAG, to.data, 6000, MPI_BYTE, MPI_ANY_SOURCE, TAG, inter, &status);
-        status_check(e, &status, rank, TAG, 6000);
-        landing_check(e, &to, 6000, e->h->rank ^ 1, 6);
-        buffer_destroy(&from, e->name);
-    }
-    MPI_Comm_free(&inter);
-    MPI_Comm_free(&half);
-}
-
 static const struct {
     const char *name;
     void (*run)(const struct ends *);
 } tests[] = {
     {"types", all_types},          {"short messages", short_messages}, {"in place", in_place},
     {"absolute addresses", absolute}, {"mixed memory", mixed_memory},
-    {"truncation", truncation},    {"freed buffer", freed_buffer},     {"freed communicator", freed_communicator},
-    {"intercommunicator", intercommunicator},
 };
 
 int main(int argc, char **argv)
