@@ -158,6 +158,22 @@ static bool stages(const struct gf_rendezvous *rendezvous, gf_device *device, si
     return true;
 }
 
+/* Messages through host memory are moved by copy engines at both ends in any case; those from mapped memory by whatever is
+ * fastest. So each way of a FIFO and its copied form are one here. */
+static bool asks_for_host_memory(void)
+{
+    enum gf_force_transport transport = mca_coll_gpufifo_component.config.transport;
+
+    return transport == GF_TRANSPORT_SHM || transport == GF_TRANSPORT_SHM_COPY;
+}
+
+static bool asks_for_mapped_memory(void)
+{
+    enum gf_force_transport transport = mca_coll_gpufifo_component.config.transport;
+
+    return transport == GF_TRANSPORT_P2P || transport == GF_TRANSPORT_P2P_COPY;
+}
+
 gf_status gf_rendezvous_offer(struct gf_rendezvous *rendezvous, const struct gf_pointer *where, const void *address, size_t bytes,
                               bool may_move, int peer, struct gf_offering *offering, struct gf_offer_name *name,
                               struct gf_reason *why)
@@ -169,7 +185,7 @@ gf_status gf_rendezvous_offer(struct gf_rendezvous *rendezvous, const struct gf_
     if (!device) {
         return GF_ERR_DEVICE;
     }
-    if (mca_coll_gpufifo_component.config.transport == GF_TRANSPORT_SHM) {
+    if (asks_for_host_memory()) {
         gf_reason_set(why, "coll_gpufifo_transport is shm");
         return GF_ERR_UNSUPPORTED;
     }
@@ -190,7 +206,7 @@ static bool may_be_cut(size_t bytes, struct gf_reason *why)
 {
     const mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
 
-    if (component->config.strict && component->config.transport != GF_TRANSPORT_SHM) {
+    if (component->config.strict && !asks_for_host_memory()) {
         gf_reason_set(why, "coll_gpufifo_strict allows no slower path");
     } else if (bytes < component->pipe.least_bytes) {
         gf_reason_set(why, "less than coll_gpufifo_pipe_bytes (%zu) bytes", component->pipe.least_bytes);
@@ -202,7 +218,7 @@ static bool may_be_cut(size_t bytes, struct gf_reason *why)
 
 static bool may_be_piped(size_t bytes, struct gf_reason *why)
 {
-    if (mca_coll_gpufifo_component.config.transport == GF_TRANSPORT_P2P) {
+    if (asks_for_mapped_memory()) {
         gf_reason_set(why, "coll_gpufifo_transport is p2p");
         return false;
     }
@@ -327,7 +343,7 @@ void gf_rendezvous_prepare(struct gf_rendezvous *rendezvous, int ordinal)
 
     (void)gf_rendezvous_engine(rendezvous, ordinal, &engine, &why);
     if (board_of(rendezvous, ordinal, &board, &why) != GF_OK ||
-        mca_coll_gpufifo_component.config.transport == GF_TRANSPORT_SHM) {
+        asks_for_host_memory()) {
         gf_pipes_prepare(rendezvous->pipes, ordinal);
     }
 }
