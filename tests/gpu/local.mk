@@ -23,6 +23,13 @@ tests_gpu_test_device_kernels_LDADD = libgpufifo.la -lm
 TESTS += tests/gpu/kernels.sh
 dist_check_SCRIPTS += tests/gpu/kernels.sh
 
+# Copies beside a kernel that waits. It also runs on the emulated device.
+check_PROGRAMS += tests/gpu/test_device_copies
+tests_gpu_test_device_copies_SOURCES = tests/gpu/test_device_copies.c
+tests_gpu_test_device_copies_LDADD = libgpufifo.la
+TESTS += tests/gpu/copies.sh
+dist_check_SCRIPTS += tests/gpu/copies.sh tests/gpu/own_gpu.sh
+
 # Messages between two processes, without MPI. It also runs on the emulated device.
 check_PROGRAMS += tests/gpu/test_device_pull
 tests_gpu_test_device_pull_SOURCES = \
