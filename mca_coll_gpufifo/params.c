@@ -14,6 +14,7 @@ enum { SLOT_LOWEST = GF_LINE, SLOT_HIGHEST = 64 << 20 };
 
 enum {
     DEFAULT_PRIORITY = 90,
+    DEFAULT_PACK_BYTES = 32 << 10, /* the way through host memory takes longer than a second launch; an estimate, not a measurement */
     HIGHEST_BASE_PRIORITY = 40     /* of the components that any Open MPI comes with, all algorithms: inter; tuned has 30 */
 };
 
@@ -101,6 +102,10 @@ static void register_sizes(mca_coll_gpufifo_component_t *component)
     register_variable(component, "deadline_ms",
         "Milliseconds that a kernel waits for a peer without progress before it gives up with an error, 0 for no limit",
         MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, OPAL_INFO_LVL_5, &component->config.deadline_ms);
+    register_variable(component, "pack_bytes",
+        "Messages whose datatype has gaps are packed and unpacked in device memory from so many bytes on, shorter ones in host memory; "
+        "0 for all in host memory",
+        MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_5, &component->pack_bytes);
     register_variable(component, "pipe_bytes",
         "Messages whose memory cannot be mapped go through host memory in pieces from so many bytes on, shorter ones as a whole",
         MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_6, &component->pipe.least_bytes);
@@ -129,6 +134,7 @@ static void set_defaults(mca_coll_gpufifo_component_t *component)
         .one_shot_bytes = 256 * 1024, .ll_slot_bytes = 64 * 1024, .simple_slot_bytes = 128 * 1024,
     };
     gf_pipe_config_default(&component->pipe);
+    component->pack_bytes = DEFAULT_PACK_BYTES;
 }
 
 int gf_params_register(mca_coll_gpufifo_component_t *component)

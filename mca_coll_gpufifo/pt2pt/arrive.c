@@ -106,6 +106,17 @@ static void *direct_target(gf_pt2pt_request_t *request)
     return run;
 }
 
+/* Memory that the data go on from: of the device where they go on by a kernel. */
+static gf_status make_bounce(gf_pt2pt_request_t *request, struct gf_reason *why)
+{
+    gf_status status = request->device ? gf_pt2pt_bounce_near(&request->bounce, request->pulled, why) : GF_ERR_UNSUPPORTED;
+
+    if (status == GF_ERR_UNSUPPORTED || status == GF_ERR_NO_MEMORY) {
+        status = gf_pt2pt_bounce_pin(&request->bounce, request->pulled, why);
+    }
+    return status;
+}
+
 /* Prepares the memory that the data go to. */
 static gf_status find_target(gf_pt2pt_request_t *request, const struct gf_rts *rts, void **target, struct gf_reason *why)
 {
@@ -123,7 +134,7 @@ static gf_status find_target(gf_pt2pt_request_t *request, const struct gf_rts *r
         status = gf_stage_pool_get(mca_coll_gpufifo_component.staging, ordinal, &request->bounce.pool, why);
     }
     if (status == GF_OK) {
-        status = gf_pt2pt_bounce_pin(&request->bounce, request->pulled, why);
+        status = make_bounce(request, why);
     }
     *target = request->bounce.memory;
     return status;
@@ -147,9 +158,11 @@ static gf_status prepare(gf_pt2pt_request_t *request, const struct gf_rts *rts, 
 
 static gf_status start(gf_pt2pt_request_t *request, const struct gf_rts *rts, void *target, struct gf_reason *why)
 {
-    bool in_place = request->device && target != request->bounce.memory;
+    const struct gf_pt2pt_bounce *bounce = &request->bounce;
+    bool in_place = request->device && target != bounce->memory;
+    const struct gf_pointer *where = in_place ? &bounce->where : bounce->piece ? &bounce->near : NULL;
 
-    return gf_fetch_start(&request->fetch, rts, target, in_place ? &request->bounce.where : NULL, request->pulled, why);
+    return gf_fetch_start(&request->fetch, rts, target, where, request->pulled, why);
 }
 
 /* This process cannot map what is offered. The sender sees that, and sends chunks instead. */

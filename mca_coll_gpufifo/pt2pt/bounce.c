@@ -4,6 +4,7 @@
  */
 #include "mca_coll_gpufifo/pt2pt/bounce.h"
 
+#include "mca_coll_gpufifo/device_memory.h"
 #include "mca_coll_gpufifo/memory_kind.h"
 
 /* Up to so many bytes a message lands in pinned memory, from which its copy is faster. */
@@ -50,19 +51,27 @@ static void give_memory_back(struct gf_pt2pt_bounce *bounce)
 {
     if (bounce->landing) {
         gf_landing_put(the_landings(), bounce->landing);
+    } else if (bounce->piece) {
+        gf_device_memory_free(gf_stage_pool_memory(bounce->pool), bounce->piece);
     } else if (bounce->memory) {
         gf_bounce_free(bounce->pool, bounce->memory, bounce->room);
     }
     bounce->memory = NULL;
     bounce->room = 0;
     bounce->landing = NULL;
+    bounce->piece = NULL;
+}
+
+static bool is_on_host(const struct gf_pt2pt_bounce *bounce)
+{
+    return bounce->memory && !bounce->piece;
 }
 
 gf_status gf_pt2pt_bounce_pin(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why)
 {
     gf_status status;
 
-    if (bounce->memory && !bounce->landing && bounce->room >= bytes) {
+    if (is_on_host(bounce) && !bounce->landing && bounce->room >= bytes) {
         return GF_OK;
     }
     give_memory_back(bounce);
@@ -71,11 +80,41 @@ gf_status gf_pt2pt_bounce_pin(struct gf_pt2pt_bounce *bounce, size_t bytes, stru
     return status;
 }
 
+gf_status gf_pt2pt_bounce_near(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why)
+{
+    size_t least = mca_coll_gpufifo_component.pack_bytes;
+    gf_status status;
+
+    if (gf_pt2pt_bounce_run(bounce) || least == 0 || bytes < least) {
+        gf_reason_set(why, "its datatype has gaps, and they are fewer than coll_gpufifo_pack_bytes");
+        return GF_ERR_UNSUPPORTED;
+    }
+    if (bounce->piece && bounce->room >= bytes) {
+        return GF_OK;
+    }
+    give_memory_back(bounce);
+    status = gf_device_memory_alloc(gf_stage_pool_memory(bounce->pool), bytes, &bounce->piece, why);
+    if (status != GF_OK) {
+        return status;
+    }
+    bounce->memory = bounce->piece->address;
+    bounce->room = bounce->piece->bytes;
+    return gf_memory_query(bounce->memory, &bounce->near, why);
+}
+
+const char *gf_pt2pt_bounce_source(const struct gf_pt2pt_bounce *bounce, const struct gf_pointer **where)
+{
+    const char *run = gf_pt2pt_bounce_run(bounce);
+
+    *where = run ? &bounce->where : &bounce->near;
+    return run ? run : bounce->piece ? bounce->memory : NULL;
+}
+
 gf_status gf_pt2pt_bounce_land(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why)
 {
     gf_status status;
 
-    if (bounce->memory && bounce->room >= bytes) {
+    if (is_on_host(bounce) && bounce->room >= bytes) {
         return GF_OK;
     }
     if (bytes <= LARGEST_PINNED_LANDING) {
@@ -154,7 +193,7 @@ gf_status gf_pt2pt_bounce_store(struct gf_pt2pt_bounce *bounce, size_t bytes, st
 static gf_status explain(gf_status status, struct gf_reason *why)
 {
     if (status < 0) {
-        gf_reason_set(why, "a copy between a buffer in device memory and the host ended with \"%s\"; "
+        gf_reason_set(why, "a copy between a buffer in device memory and its packed copy ended with \"%s\"; "
                            "was the buffer freed before the message was complete?", gf_status_string(status));
     }
     return status;

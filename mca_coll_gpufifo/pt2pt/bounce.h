@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The host copy of one message: memory with the message's data packed, that is as MPI_Pack would put it, and the copies between
- * it and a buffer in device memory. To the PML it is so many MPI_PACKED, which match any type signature.
+ * The packed copy of one message: memory with the message's data as MPI_Pack would put it, and the copies between it and a buffer
+ * in device memory. Host memory, to the PML so many MPI_PACKED, which match any type signature; or, of data with gaps,
+ * device memory, so that they are offered and fetched as data without gaps are.
  */
 #ifndef GF_MCA_PT2PT_BOUNCE_H
 #define GF_MCA_PT2PT_BOUNCE_H
@@ -18,7 +19,9 @@ struct gf_pt2pt_bounce {
     struct gf_stage_pool *pool;        /* of its device; null: closed */
     void *memory;                      /* null: none */
     size_t room;                       /* bytes of memory */
-    struct gf_landing *landing;        /* whose memory it is, pageable; null: it is pinned */
+    struct gf_landing *landing;        /* whose memory it is, pageable */
+    struct gf_device_piece *piece;     /* whose memory it is, on the device; neither: it is pinned */
+    struct gf_pointer near;            /* the allocation of the piece */
     struct gf_transfer transfer;       /* the copy under way */
     struct gf_stage_lane *lane;        /* its stream; null: none is under way */
 };
@@ -35,6 +38,14 @@ char *gf_pt2pt_bounce_run(const struct gf_pt2pt_bounce *bounce);
 
 /* Makes pinned memory of so many bytes, if there is not as much yet. */
 gf_status gf_pt2pt_bounce_pin(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why);
+
+/* Makes device memory for so many bytes of data with gaps, if there is not as much yet. GF_ERR_UNSUPPORTED: they have none, or are too
+ * few for it (coll_gpufifo_pack_bytes). */
+gf_status gf_pt2pt_bounce_near(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why);
+
+/* What may be fetched from the device: the data where the program has them, or the device memory with their copy; *where says of
+ * which allocation. Null: neither. */
+const char *gf_pt2pt_bounce_source(const struct gf_pt2pt_bounce *bounce, const struct gf_pointer **where);
 
 /* Makes memory for a message that nobody knows yet, of up to so many bytes. */
 gf_status gf_pt2pt_bounce_land(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why);

@@ -15,8 +15,6 @@ static bool may_be_fetched(gf_pt2pt_request_t *request, struct gf_reason *why)
 
     if (request->mode == MCA_PML_BASE_SEND_BUFFERED) {
         gf_reason_set(why, "a buffered send copies its data first");
-    } else if (!gf_pt2pt_bounce_run(&request->bounce)) {
-        gf_reason_set(why, "its datatype has gaps");
     } else if (!pt2pt->near) {
         gf_reason_set(why, "this process has no peer in its job that fetches messages");
     } else if (!gf_card_of(pt2pt->cards, request->super.req_comm, request->super.req_peer)) {
@@ -33,14 +31,15 @@ static gf_status choose_near(gf_pt2pt_request_t *request, int peer, struct gf_rt
 {
     struct gf_rendezvous *rendezvous = gf_pt2pt_queue_get()->rendezvous;
     const struct gf_pt2pt_bounce *bounce = &request->bounce;
-    const char *run = gf_pt2pt_bounce_run(bounce);
+    const struct gf_pointer *where;
+    const char *run = gf_pt2pt_bounce_source(bounce, &where);
     struct gf_offer_name name = {.index = 0};
-    gf_status status = gf_rendezvous_offer(rendezvous, &bounce->where, run, bounce->bytes,
+    gf_status status = gf_rendezvous_offer(rendezvous, where, run, bounce->bytes,
                                            request->mode != MCA_PML_BASE_SEND_SYNCHRONOUS, peer, &request->offering, &name, why);
 
     rts->kind = GF_RTS_OFFER;
     if (status == GF_ERR_UNSUPPORTED) {
-        status = gf_rendezvous_offer_piped(rendezvous, &bounce->where, run, bounce->bytes, &request->offering, &name, why);
+        status = gf_rendezvous_offer_piped(rendezvous, where, run, bounce->bytes, &request->offering, &name, why);
         rts->kind = GF_RTS_PIPE;
     }
     rts->offer = name;
@@ -52,6 +51,8 @@ static gf_status choose(gf_pt2pt_request_t *request, struct gf_rts *rts, struct 
 {
     const ompi_proc_t *peer = ompi_comm_peer_lookup(request->super.req_comm, request->super.req_peer);
     const struct gf_pt2pt_bounce *bounce = &request->bounce;
+    const struct gf_pointer *where;
+    const char *run = gf_pt2pt_bounce_source(bounce, &where);
     struct gf_chunks_name name = {.rank = 0};
     gf_status status = GF_ERR_UNSUPPORTED;
     /* As ordinary data it would be complete as soon as a probe looks at it. */
@@ -61,17 +62,36 @@ static gf_status choose(gf_pt2pt_request_t *request, struct gf_rts *rts, struct 
         status = choose_near(request, gf_mpi_world_rank(peer), rts, why);
     }
     if (status == GF_ERR_UNSUPPORTED) {
-        status = gf_rendezvous_offer_chunks(gf_pt2pt_queue_get()->rendezvous, &bounce->where, gf_pt2pt_bounce_run(bounce),
-                                            bounce->bytes, must, gf_mpi_world_rank(peer), &request->offering, &name, why);
+        status = gf_rendezvous_offer_chunks(gf_pt2pt_queue_get()->rendezvous, where, run, bounce->bytes, must,
+                                            gf_mpi_world_rank(peer), &request->offering, &name, why);
         rts->kind = GF_RTS_CHUNKS;
         rts->chunks = name;
     }
     return status;
 }
 
+/* The buffer must be long enough for data without gaps. Others are packed, and that has ended when their copy is offered. */
+static gf_status make_ready(struct gf_pt2pt_bounce *bounce, struct gf_reason *why)
+{
+    const char *run = gf_pt2pt_bounce_run(bounce);
+    gf_status status;
+
+    if (run) {
+        return gf_memory_holds(&bounce->where, run, bounce->bytes, why) ? GF_OK : GF_ERR_INVALID;
+    }
+    status = gf_pt2pt_bounce_near(bounce, bounce->bytes, why);
+    if (status == GF_OK) {
+        status = gf_pt2pt_bounce_load(bounce, why);
+    }
+    if (status == GF_OK) {
+        gf_reason_set(why, "its datatype has gaps, so they were packed on the device first");
+    }
+    return status == GF_ERR_NO_MEMORY ? GF_ERR_UNSUPPORTED : status;
+}
+
 static gf_status make_offer(gf_pt2pt_request_t *request, struct gf_reason *why)
 {
-    const struct gf_pt2pt_bounce *bounce = &request->bounce;
+    struct gf_pt2pt_bounce *bounce = &request->bounce;
     struct gf_pt2pt_queue *queue = gf_pt2pt_queue_get();
     struct gf_rts *rts = (struct gf_rts *)request->head;
     gf_status status;
@@ -79,8 +99,9 @@ static gf_status make_offer(gf_pt2pt_request_t *request, struct gf_reason *why)
     if (!may_be_fetched(request, why)) {
         return GF_ERR_UNSUPPORTED;
     }
-    if (!gf_memory_holds(&bounce->where, gf_pt2pt_bounce_run(bounce), bounce->bytes, why)) {
-        return GF_ERR_INVALID;
+    status = make_ready(bounce, why);
+    if (status != GF_OK) {
+        return status;
     }
     gf_rts_begin(rts, bounce->bytes);
     gf_pt2pt_queue_lock(queue);
@@ -114,14 +135,16 @@ gf_status gf_pt2pt_offer_again(gf_pt2pt_request_t *request, struct gf_reason *wh
 {
     const ompi_proc_t *peer = ompi_comm_peer_lookup(request->super.req_comm, request->super.req_peer);
     const struct gf_pt2pt_bounce *bounce = &request->bounce;
+    const struct gf_pointer *where;
+    const char *run = gf_pt2pt_bounce_source(bounce, &where);
     struct gf_rts again = gf_rts_in_chunks((const struct gf_rts *)request->head, ompi_comm_rank(&ompi_mpi_comm_world.comm));
     struct gf_chunks_name name = again.chunks;
 
     if (mca_coll_gpufifo_component.config.strict) {
         return GF_ERR_UNSUPPORTED;
     }
-    return gf_rendezvous_offer_again(gf_pt2pt_queue_get()->rendezvous, &bounce->where, gf_pt2pt_bounce_run(bounce), bounce->bytes,
-                                     gf_mpi_world_rank(peer), name.id, &request->offering, why);
+    return gf_rendezvous_offer_again(gf_pt2pt_queue_get()->rendezvous, where, run, bounce->bytes, gf_mpi_world_rank(peer),
+                                     name.id, &request->offering, why);
 }
 
 void gf_pt2pt_offer_withdraw(gf_pt2pt_request_t *request)
