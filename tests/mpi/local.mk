@@ -108,6 +108,14 @@ tests_mpi_test_agree_LDADD = $(mpi_test_libs)
 TESTS += tests/mpi/agree.sh
 dist_check_SCRIPTS += tests/mpi/agree.sh
 
+# Derived datatypes.
+check_PROGRAMS += tests/mpi/test_pack
+tests_mpi_test_pack_SOURCES = tests/mpi/test_pack.c tests/mpi/random_types.c tests/mpi/random_types.h
+tests_mpi_test_pack_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_test_pack_LDADD = $(mpi_test_libs)
+TESTS += tests/mpi/pack.sh
+dist_check_SCRIPTS += tests/mpi/pack.sh
+
 # Point-to-point.
 check_PROGRAMS += tests/mpi/test_pt2pt
 tests_mpi_test_pt2pt_SOURCES = tests/mpi/test_pt2pt.c tests/mpi/pt2pt_buffers.c tests/mpi/pt2pt_buffers.h
