@@ -244,3 +244,8 @@ const struct gf_plan *gf_comm_last_plan(const gf_comm *comm)
 {
     return &comm->plan;
 }
+
+bool gf_comm_last_by_agent(const gf_comm *comm)
+{
+    return comm->plan.algorithm == GF_PLAN_ONE_SHOT && comm->one_shot.by_agent;
+}

@@ -69,6 +69,9 @@ bool gf_comm_can_allreduce(const gf_comm *comm, size_t count, enum gf_type type,
 /* The plan of the last call, for reports and tests; valid until the next call. */
 const struct gf_plan *gf_comm_last_plan(const gf_comm *comm);
 
+/* Did the last call go to the agent? */
+bool gf_comm_last_by_agent(const gf_comm *comm);
+
 /* Makes every spin of this communicator leave, here and at the peers that can be reached. Any thread, any number of times. */
 void gf_comm_abort(gf_comm *comm, const char *reason);
 

@@ -95,7 +95,8 @@ gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *pla
     bool few = o->pattern.ranks <= GF_FEW_RANKS;
     struct gf_one_shot_work work = { .slot_bytes = 2 * config->ll_slot_bytes };
 
-    if (plan->agent && o->agent && o->epochs_left > 0 && gf_agent_claim(o->agent)) {
+    o->by_agent = plan->agent && o->agent && o->epochs_left > 0 && gf_agent_claim(o->agent);
+    if (o->by_agent) {
         return run_by_agent(o, plan, data, e, why);
     }
     fill_slots(o, &work);

@@ -17,6 +17,7 @@ struct gf_one_shot {
                                       GF_LL_EPOCH_LAST - epochs_left + 1 */
     gf_agent *agent;               /* null: none; outlives this */
     int table;                     /* by which the agent knows the connections */
+    bool by_agent;                 /* the last call went to it */
 };
 
 /* Collective, the same result on all ranks; after an error nothing is left behind. */

@@ -106,6 +106,8 @@ static int component_close(void)
     gf_staging_destroy(component->staging);
     component->staging = NULL;
     for (int i = 0; i < GF_MAX_DEVICES; i++) {
+        gf_agent_destroy(component->agents[i]);
+        component->agents[i] = NULL;
         gf_proxy_destroy(component->proxies[i]);
         component->proxies[i] = NULL;
         if (component->devices[i]) {
@@ -256,6 +258,26 @@ gf_device *gf_component_device(int ordinal, struct gf_reason *why)
     device = component->devices[ordinal];
     opal_mutex_unlock(&component->lock);
     return device;
+}
+
+gf_agent *gf_component_agent(gf_device *device)
+{
+    mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
+    const struct gf_config *config = &component->config;
+    struct gf_reason why;
+
+    if (config->agent == GF_AGENT_OFF) {
+        return NULL;
+    }
+    opal_mutex_lock(&component->lock);
+    gf_agent **agent = &component->agents[device->ordinal];
+
+    if (!*agent && gf_agent_create(device, config->agent == GF_AGENT_AUTO ? GF_LINGER_AUTO : GF_LINGER_FIXED, config->agent_us,
+                                   agent, &why) != GF_OK) {
+        gf_log(&component->log, GF_LOG_WARN, "small operations are launched, there is no agent: %s", why.text);
+    }
+    opal_mutex_unlock(&component->lock);
+    return *agent;
 }
 
 gf_proxy *gf_component_proxy(const gf_device *device)

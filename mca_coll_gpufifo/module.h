@@ -31,7 +31,7 @@ typedef struct mca_coll_gpufifo_component_t {
     int priority;
     int device_choice;                 /* enum gf_device_choice; an int, for the MCA variable */
     int transport, algorithm, protocol, simple_buffer;    /* the enums of config, likewise */
-    char *fault;
+    char *fault, *agent;
     struct gf_config config;
     struct gf_pipe_config pipe;
     size_t pack_bytes;                 /* messages with gaps of so many bytes are packed in device memory; 0: none */
@@ -46,6 +46,7 @@ typedef struct mca_coll_gpufifo_component_t {
     struct gf_staging *staging;        /* of staged calls; any thread; null exactly if driver is */
     opal_mutex_t lock;                 /* protects what follows */
     gf_device *devices[GF_MAX_DEVICES];
+    gf_agent *agents[GF_MAX_DEVICES];  /* by ordinal */
     gf_proxy *proxies[GF_MAX_DEVICES]; /* by ordinal; without a thread as long as no transport needs one */
     opal_list_t modules;               /* those enabled, for the mailbox */
     struct gf_mailbox *mailbox;        /* open while MPI_COMM_WORLD's module lives */
@@ -62,6 +63,10 @@ void gf_params_apply(mca_coll_gpufifo_component_t *component);
 
 /* Opened on first use, one an ordinal, closed with the component; thread-safe. Null with *why on failure. */
 gf_device *gf_component_device(int ordinal, struct gf_reason *why);
+
+/* The agent of an open device, made on first use where the settings ask for it, destroyed with the component; thread-safe. Null:
+ * none; where one was asked for, that has been reported. */
+gf_agent *gf_component_agent(gf_device *device);
 
 /* The proxy of an open device, made on first use, destroyed with the component; thread-safe. Null: no host memory for it. */
 gf_proxy *gf_component_proxy(const gf_device *device);
@@ -92,8 +97,9 @@ static inline mca_coll_gpufifo_module_t *gf_module_of(opal_list_item_t *link)
 /* Called by the coll framework. */
 mca_coll_base_module_t *gf_module_query(ompi_communicator_t *comm, int *priority);
 
-/* A message of the help file, written by this process itself: opal_show_help sends it to mpirun, and that of Open MPI 4.1 (with Debian 12's
- * PMIx always, elsewhere when several ranks speak at once) cannot read it and drops it. topic: of help-mca-coll-gpufifo.txt. */
+/* A message of the help file, written by this process itself: opal_show_help sends it to mpirun, and that of Open MPI 4.1
+ * (with Debian 12's PMIx always, elsewhere when several ranks speak at once) cannot read it and drops it. topic: of
+ * help-mca-coll-gpufifo.txt. */
 void gf_show_help(const char *topic, ...);
 
 /* The process that speaks for all of this node, of what they all have reason to say. */

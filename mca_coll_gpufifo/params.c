@@ -2,6 +2,8 @@
  *
  * The MCA variables coll_gpufifo_*.
  */
+#include <strings.h>
+
 #include "opal/mca/base/mca_base_var.h"
 
 #include "core/fault.h"
@@ -115,6 +117,10 @@ static void register_sizes(mca_coll_gpufifo_component_t *component)
         MCA_BASE_VAR_TYPE_UNSIGNED_INT, NULL, OPAL_INFO_LVL_6, &component->pipe.depth);
     register_variable(component, "pipe_slots", "Room for pieces of all messages that a process sends from one device",
         MCA_BASE_VAR_TYPE_UNSIGNED_INT, NULL, OPAL_INFO_LVL_6, &component->pipe.slots);
+    register_variable(component, "agent",
+        "Whether a block stays on the device between small MPI_Allreduces, so that they need no launch: off, auto (as long as "
+        "experience tells), or the microseconds that it stays, 1 to 60000. Ranks whose kernels cannot run at once go without",
+        MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_5, &component->agent);
     register_variable(component, "fault",
         "Fault injection for tests: a comma list of name:n, by which the n-th such step of this process fails",
         MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_9, &component->fault);
@@ -129,6 +135,7 @@ static void set_defaults(mca_coll_gpufifo_component_t *component)
     component->protocol = GF_PROTOCOL_AUTO;
     component->simple_buffer = GF_BUFFER_RECEIVER;
     component->fault = NULL;
+    component->agent = "off";
     component->log.verbose = GF_LOG_WARN;
     component->config = (struct gf_config){
         .one_shot_bytes = 256 * 1024, .ll_slot_bytes = 64 * 1024, .simple_slot_bytes = 128 * 1024,
@@ -187,6 +194,22 @@ static void check_priority(int *priority)
     *priority = DEFAULT_PRIORITY;
 }
 
+static void apply_agent(const char *text, struct gf_config *config)
+{
+    char *end;
+    unsigned long us = strtoul(text, &end, 10);
+
+    config->agent = GF_AGENT_OFF;
+    if (strcasecmp(text, "auto") == 0) {
+        config->agent = GF_AGENT_AUTO;
+    } else if (end != text && *end == '\0' && us >= 1 && us <= GF_AGENT_US_MOST) {
+        config->agent = GF_AGENT_FIXED;
+        config->agent_us = (uint32_t)us;
+    } else if (strcasecmp(text, "off") != 0 && gf_speaks_for_node()) {
+        gf_show_help("bad-agent", text, GF_AGENT_US_MOST);
+    }
+}
+
 /* A fault that nobody can inject would let a test pass for the wrong reason. */
 static void check_fault(const char **fault)
 {
@@ -214,6 +237,7 @@ void gf_params_apply(mca_coll_gpufifo_component_t *component)
     config->simple_buffer = (enum gf_simple_buffer)component->simple_buffer;
     config->fault = component->fault && component->fault[0] ? component->fault : NULL;
     check_fault(&config->fault);
+    apply_agent(component->agent ? component->agent : "off", config);
     if ((config->algorithm == GF_ALGORITHM_ONE_SHOT && config->protocol == GF_PROTOCOL_SIMPLE) ||
         (config->algorithm == GF_ALGORITHM_RING && config->protocol == GF_PROTOCOL_LL)) {
         if (gf_speaks_for_node()) {

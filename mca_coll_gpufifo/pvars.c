@@ -10,6 +10,7 @@ static const struct {
     const char *name, *text;
 } paths[GF_PATH_COUNT] = {
     [GF_PATH_ONE_SHOT] = {"one_shot", "run by kernels that store LL lines straight to every peer"},
+    [GF_PATH_AGENT] = {"agent", "given to the agent, which does the same without a launch"},
     [GF_PATH_RING] = {"ring", "run by kernels around a ring of FIFOs"},
     [GF_PATH_HOST_SEQUENCED] = {"host_sequenced",
                                 "run by copies and kernels that the host puts in order, where kernels must not wait"},

@@ -135,6 +135,7 @@ static gf_status create_device_comm(struct call *call, struct gf_reason *why)
         .bootstrap = bootstrap,
         .device = device,
         .transports = gf_transports,
+        .agent = device ? gf_component_agent(device) : NULL,
         .proxy = device ? gf_component_proxy(device) : NULL,
         .host_executor = &gf_host_sequenced,
         .device_ranks = device_ranks(module),
@@ -150,7 +151,9 @@ static void count_path(const struct call *call)
     };
     const struct gf_plan *plan = gf_comm_last_plan(call->module->device_comm);
 
-    gf_pvars_count(&mca_coll_gpufifo_component.pvars, paths[plan->algorithm], call->count * gf_type_size(call->type));
+    enum gf_path path = gf_comm_last_by_agent(call->module->device_comm) ? GF_PATH_AGENT : paths[plan->algorithm];
+
+    gf_pvars_count(&mca_coll_gpufifo_component.pvars, path, call->count * gf_type_size(call->type));
 }
 
 static int stage_silently(const struct call *call)

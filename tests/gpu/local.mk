@@ -50,3 +50,10 @@ tests_gpu_case_17_context_SOURCES = tests/gpu/case_17_context.c
 tests_gpu_case_17_context_CPPFLAGS = $(mpi_test_cppflags)
 tests_gpu_case_17_context_LDADD = $(mpi_test_libs)
 dist_check_SCRIPTS += tests/gpu/run.sh
+
+# Programs of several habits, with the agent and without. tests/mpi/agent.sh runs it on the emulated device.
+check_PROGRAMS += tests/gpu/agent_habits
+tests_gpu_agent_habits_SOURCES = tests/gpu/agent_habits.c
+tests_gpu_agent_habits_CPPFLAGS = $(mpi_test_cppflags)
+tests_gpu_agent_habits_LDADD = $(mpi_test_libs)
+dist_check_SCRIPTS += tests/gpu/agent.sh

@@ -10,6 +10,7 @@
 #   device      the CUDA adaptor: memory, IPC, contexts
 #   kernels     all kernels against the scalar reference, in one process
 #   pull        messages that a second process fetches: checks, and times by size and path, under MPS and without
+#   agent       MPI_Allreduce by the agent under MPS: checks; times with it and without, also of programs that wait for the device
 #   sanitizer   the same under compute-sanitizer memcheck and racecheck
 #   mps         MPI_Allreduce of 4 B to 256 MiB with 2, 4 and 8 ranks on every transport by every algorithm; types; mixed buffers
 #   cases       the reported cases that can be shown on a GPU, and the examples (under MPS)
@@ -36,7 +37,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --build) build=$2; shift ;;
     --out) out=$2; shift ;;
-    all) sections="build device kernels pull sanitizer mps cases nomps pt2pt pt2pt-nomps proxy bench latency overhead demo" ;;
+    all) sections="build device kernels pull sanitizer mps cases nomps pt2pt pt2pt-nomps proxy bench latency agent overhead demo" ;;
     -*) echo "run.sh: unknown option $1: --build FOLDER, --out FOLDER" >&2; exit 2 ;;
     *) sections="$sections $1" ;;
     esac
@@ -245,6 +246,28 @@ measure_proxy() {
     done
 }
 
+runs_agent() {
+    for ranks in 2 4 8; do
+        for us in 200 1; do
+            run $ranks agent=$us algorithm=one_shot tests/mpi/test_allreduce path=agent limit=4096 sizes
+        done
+        run $ranks agent=auto tests/mpi/test_allreduce limit=262144 sizes bits
+        run $ranks agent=200 tests/mpi/test_mixed $ranks
+    done
+    run 2 agent=200 transport=shm algorithm=one_shot tests/mpi/test_allreduce path=agent limit=8192 types sizes
+    run 2 agent=200 tests/mpi/case_14_reuse 1000
+    run 2 agent=200 tests/mpi/case_18_threads
+    for how in close leak comm reset; do
+        run 2 agent=60000 tests/mpi/case_20_end $how
+    done
+}
+
+agent_figures() {
+    for ranks in 2 4 8; do
+        "$source/tests/gpu/agent.sh" $ranks || return 1
+    done
+}
+
 # runs WHICH: in a shell of its own, which may be under MPS.
 section_runs() {
     prepare_runs
@@ -329,6 +352,12 @@ section() {
     inside-mps | inside-cases | inside-pt2pt) section_runs "${1#inside-}" ;;
     nomps) section_runs nomps ;;
     pt2pt-nomps) section_runs pt2pt_nomps ;;
+    agent) under_mps inside-agent && under_mps inside-agent-figures ;;
+    inside-agent) section_runs agent ;;
+    inside-agent-figures)
+        prepare_runs
+        agent_figures
+        ;;
     inside-latency)
         prepare_runs
         latency

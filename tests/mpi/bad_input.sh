@@ -21,6 +21,9 @@ run_prints "contradict each other" 2 algorithm=ring protocol=ll tests/mpi/test_a
 run_prints "must be above 40 and at most 100" 2 priority=5 tests/mpi/test_allreduce limit=64 sizes
 run_prints "must be above 40 and at most 100" 2 priority=500 tests/mpi/test_allreduce limit=64 sizes
 run_prints "must be between 0 and 64" 2 channels=1000 tests/mpi/test_allreduce limit=64 sizes
+for value in nonsense 0 -3 12x 1000000; do
+    run_prints "coll_gpufifo_agent is \"$value\"" 1 agent=$value bench/host_overhead allreduce 1 1
+done
 run_fails "GPUFIFO_EMULATED" 2 +nonsense tests/mpi/test_allreduce limit=64 sizes
 
 # Devices. These run nothing on a device: with "none", and with "auto" on a machine without a GPU, the component is out of the way.
