@@ -34,22 +34,6 @@ static bool is_valid(size_t count, enum gf_type type, enum gf_op op)
     return gf_type_size(type) > 0 && gf_op_allowed(type, op) && count <= SIZE_MAX / 2 / gf_type_size(type);
 }
 
-bool gf_comm_can_allreduce(const gf_comm *comm, size_t count, enum gf_type type, enum gf_op op)
-{
-    struct gf_plan plan;
-
-    if (!is_valid(count, type, op) || comm->broken != GF_OK) {
-        return false;
-    }
-    struct gf_plan_input input = plan_input(comm, count, type, op);
-
-    if (is_planned(comm, &input)) {
-        return comm->plan.algorithm != GF_PLAN_STAGE;
-    }
-    gf_plan_allreduce(&comm->config, &input, &plan);
-    return plan.algorithm != GF_PLAN_STAGE;
-}
-
 /* A rank without an agent launches. */
 static gf_status connect_one_shot(gf_comm *comm, const struct gf_connect_setup *setup, struct gf_reason *why)
 {

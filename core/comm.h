@@ -63,9 +63,6 @@ gf_status gf_comm_allreduce(gf_comm *comm, const struct gf_comm_buffers *buffers
  * is dead; or what a peer aborted with. One thread at a time. */
 gf_status gf_comm_poll(gf_comm *comm, struct gf_reason *why);
 
-/* Would gf_comm_allreduce run natively? A pure function of values that are equal on all ranks. */
-bool gf_comm_can_allreduce(const gf_comm *comm, size_t count, enum gf_type type, enum gf_op op);
-
 /* The plan of the last call, for reports and tests; valid until the next call. */
 const struct gf_plan *gf_comm_last_plan(const gf_comm *comm);
 

@@ -7,7 +7,7 @@
 #include "opal/runtime/opal_progress.h"
 
 #include "mca_coll_gpufifo/mailbox.h"
-#include "mca_coll_gpufifo/pt2pt/card.h"
+#include "mca_coll_gpufifo/card.h"
 
 /* Why this communicator can never be native, or null. All its ranks that ask come to the same answer. Who has published no card does not
  * take part, and would never answer. */

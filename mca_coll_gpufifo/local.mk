@@ -9,6 +9,7 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/memory_kind.c mca_coll_gpufifo/memory_kind.h \
     mca_coll_gpufifo/datatype.c mca_coll_gpufifo/datatype.h mca_coll_gpufifo/op.c mca_coll_gpufifo/op.h \
     mca_coll_gpufifo/agree.c mca_coll_gpufifo/agree.h mca_coll_gpufifo/agree_board.c mca_coll_gpufifo/agree_board.h \
+    mca_coll_gpufifo/card.c mca_coll_gpufifo/card.h \
     mca_coll_gpufifo/mailbox.c mca_coll_gpufifo/mailbox.h mca_coll_gpufifo/bootstrap.c mca_coll_gpufifo/bootstrap.h \
     mca_coll_gpufifo/coll/allreduce.c
 
@@ -23,7 +24,7 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/pt2pt/queue.c mca_coll_gpufifo/pt2pt/queue.h mca_coll_gpufifo/pt2pt/arrive.c \
     mca_coll_gpufifo/pt2pt/host_receive.c mca_coll_gpufifo/pt2pt/host_receive.h \
     mca_coll_gpufifo/pt2pt/landing.c mca_coll_gpufifo/pt2pt/landing.h \
-    mca_coll_gpufifo/pt2pt/card.c mca_coll_gpufifo/pt2pt/card.h mca_coll_gpufifo/pt2pt/rts.c mca_coll_gpufifo/pt2pt/rts.h \
+    mca_coll_gpufifo/pt2pt/rts.c mca_coll_gpufifo/pt2pt/rts.h \
     mca_coll_gpufifo/pt2pt/message.c mca_coll_gpufifo/pt2pt/message.h mca_coll_gpufifo/pt2pt/stash.c mca_coll_gpufifo/pt2pt/stash.h \
     mca_coll_gpufifo/pt2pt/probe.c mca_coll_gpufifo/pt2pt/pipes.c mca_coll_gpufifo/pt2pt/pipes.h \
     mca_coll_gpufifo/pt2pt/chunks.c mca_coll_gpufifo/pt2pt/chunks_exchange.c mca_coll_gpufifo/pt2pt/chunks.h \

@@ -28,15 +28,27 @@ static inline char *gf_host_data_run(const struct gf_host_data *data)
 size_t gf_host_data_pack_by_type(const struct gf_host_data *data, void *packed, size_t bytes);
 void gf_host_data_unpack_by_type(const struct gf_host_data *data, const void *packed, size_t bytes);
 
-/* All data. */
-static inline void gf_host_data_pack(const struct gf_host_data *data, void *packed)
+/* The first `bytes`, at most all; of data with gaps whole elements only. How many. */
+static inline size_t gf_host_data_pack(const struct gf_host_data *data, void *packed, size_t bytes)
 {
     const char *run = gf_host_data_run(data);
 
-    if (run) {
-        memcpy(packed, run, gf_host_data_bytes(data));
+    if (OPAL_UNLIKELY(!run)) {
+        return gf_host_data_pack_by_type(data, packed, bytes);
+    }
+    memcpy(packed, run, bytes);
+    return bytes;
+}
+
+/* The first `bytes`, at most all. */
+static inline void gf_host_data_unpack(const struct gf_host_data *data, const void *packed, size_t bytes)
+{
+    char *run = gf_host_data_run(data);
+
+    if (OPAL_LIKELY(run)) {
+        memcpy(run, packed, bytes);
     } else {
-        gf_host_data_pack_by_type(data, packed, gf_host_data_bytes(data));
+        gf_host_data_unpack_by_type(data, packed, bytes);
     }
 }
 
@@ -53,18 +65,6 @@ static inline size_t gf_host_data_head(const struct gf_host_data *data, unsigned
         return GF_RTS_BYTES;
     }
     return gf_host_data_pack_by_type(data, head, GF_HEAD_BYTES);
-}
-
-/* The first `bytes`, at most all. */
-static inline void gf_host_data_unpack(const struct gf_host_data *data, const void *packed, size_t bytes)
-{
-    char *run = gf_host_data_run(data);
-
-    if (OPAL_LIKELY(run)) {
-        memcpy(run, packed, bytes);
-    } else {
-        gf_host_data_unpack_by_type(data, packed, bytes);
-    }
 }
 
 #endif

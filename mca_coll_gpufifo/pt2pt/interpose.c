@@ -8,7 +8,7 @@
 #include "opal/runtime/opal_progress.h"
 
 #include "mca_coll_gpufifo/module.h"
-#include "mca_coll_gpufifo/pt2pt/card.h"
+#include "mca_coll_gpufifo/card.h"
 #include "mca_coll_gpufifo/pt2pt/functions.h"
 #include "mca_coll_gpufifo/pt2pt/landing.h"
 #include "mca_coll_gpufifo/pt2pt/replace.h"

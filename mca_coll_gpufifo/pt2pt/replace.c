@@ -81,7 +81,7 @@ static int replace_on_host(const struct exchange *x, size_t bytes, MPI_Comm comm
     if (!packed) {
         return OMPI_ERRHANDLER_INVOKE(comm, MPI_ERR_NO_MEM, function_name);
     }
-    gf_host_data_pack(&(struct gf_host_data){x->buffer, (size_t)x->count, x->type}, packed);
+    gf_host_data_pack(&(struct gf_host_data){x->buffer, (size_t)x->count, x->type}, packed, bytes);
     result = sendrecv_packed(x, packed, bytes, comm);
     if (packed != few) {
         free(packed);

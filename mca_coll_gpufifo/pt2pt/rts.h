@@ -8,7 +8,7 @@
 #define GF_MCA_PT2PT_RTS_H
 
 #include "core/offer_board.h"
-#include "mca_coll_gpufifo/pt2pt/card.h"
+#include "mca_coll_gpufifo/card.h"
 #include "mca_coll_gpufifo/pt2pt/chunks.h"
 #include "mca_coll_gpufifo/pvars.h"
 

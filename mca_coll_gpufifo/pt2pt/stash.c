@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-#include "mca_coll_gpufifo/pt2pt/card.h"
+#include "mca_coll_gpufifo/card.h"
 #include "mca_coll_gpufifo/pt2pt/functions.h"
 
 enum { SHELVES = 32 };

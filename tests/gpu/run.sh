@@ -173,6 +173,7 @@ runs_messages() {
     for ranks in 2 3 4; do
         run $ranks tests/mpi/test_pt2pt
         run $ranks tests/mpi/test_pt2pt_types
+        run $ranks tests/mpi/test_pt2pt_errors
         run $ranks tests/mpi/test_pt2pt_stress 1 20 $ranks
         run $ranks tests/mpi/test_pt2pt_stress 3 20 $ranks
     done

@@ -213,7 +213,6 @@ static int be_left(struct gftest_rank *rank, struct gftest_comm *c, gf_status ex
         GFTEST_CHECK(rank, status == expected, "%s: %s", gf_status_string(status), why.text);
         GFTEST_CHECK(rank, strstr(why.text, reason), "%s", why.text);
     }
-    GFTEST_CHECK(rank, !gf_comm_can_allreduce(c->comm, 3000, GF_FLOAT, GF_SUM));
     return 0;
 }
 
@@ -360,8 +359,6 @@ static int refused_body(struct gftest_rank *rank)
     GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){bytes, bytes, false}, 2, GF_FLOAT, GF_BAND, &why) == GF_ERR_INVALID);
     GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){bytes, bytes, false}, SIZE_MAX / 2, GF_FLOAT, GF_SUM, &why) == GF_ERR_INVALID);
     GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){NULL, NULL, false}, 0, GF_FLOAT, GF_SUM, &why) == GF_OK);
-    GFTEST_CHECK(rank, !gf_comm_can_allreduce(c.comm, 100, GF_LONG_DOUBLE, GF_SUM));
-    GFTEST_CHECK(rank, gf_comm_can_allreduce(c.comm, 100, GF_DOUBLE, GF_SUM));
     GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){bytes, bytes, false}, 100, GF_LONG_DOUBLE, GF_SUM, &why) == GF_ERR_UNSUPPORTED);
     GFTEST_CHECK(rank, strstr(why.text, "no arithmetic"), "%s", why.text);
     what.type = GF_DOUBLE;

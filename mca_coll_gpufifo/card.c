@@ -2,7 +2,7 @@
  *
  * Publishing and finding cards.
  */
-#include "mca_coll_gpufifo/pt2pt/card.h"
+#include "mca_coll_gpufifo/card.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

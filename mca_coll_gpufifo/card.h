@@ -4,8 +4,8 @@
  * component, and a random cookie. A card is looked up when the first message needs it. Who has published none (it runs without
  * the component or without a device, or in another job) is never sent an RTS, and what it sends is none.
  */
-#ifndef GF_MCA_PT2PT_CARD_H
-#define GF_MCA_PT2PT_CARD_H
+#ifndef GF_MCA_CARD_H
+#define GF_MCA_CARD_H
 
 #include "mca_coll_gpufifo/ompi_abi.h"
 
