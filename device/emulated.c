@@ -60,6 +60,7 @@ static gf_status make_driver(struct gf_reason *why)
     if (status != GF_OK) {
         return status;
     }
+    emulated.memory->gpu = emulated.options.gpu;
     if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) {
         gf_emulated_memory_destroy(emulated.memory);
         gf_reason_set(why, "out of host memory");

@@ -81,14 +81,14 @@ static void run_copy(struct gf_operation *self, gf_stream *stream)
     }
 }
 
-gf_status gf_emulated_copy(gf_stream *stream, void *to, const void *from, size_t bytes, bool within_device)
+gf_status gf_emulated_copy(gf_stream *stream, void *to, const void *from, size_t bytes, bool waits)
 {
     struct copy *copy = malloc(sizeof *copy);
     if (!copy) {
         return GF_ERR_NO_MEMORY;
     }
     *copy = (struct copy){.operation.run = run_copy, .to = to, .from = from, .bytes = bytes,
-                          .waits = within_device && stream->queues->options.queued};
+                          .waits = waits};
     gf_emulated_stream_push(stream, &copy->operation);
     /* cppcheck-suppress memleak; the stream has it */
     return GF_OK;

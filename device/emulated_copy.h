@@ -10,9 +10,9 @@
 #include "device/emulated_stream.h"
 
 /* Queue the work; the memory must stay until it is done. GF_ERR_NO_MEMORY: host memory is exhausted, nothing was queued.
- * within_device: both ends are device memory. As on a GPU, nothing is said about the order in which the bytes arrive, but aligned words of 4 and 8 bytes that are copied
- * alone arrive whole. */
-gf_status gf_emulated_copy(gf_stream *stream, void *to, const void *from, size_t bytes, bool within_device);
+ * waits: for the kernels of this process that run, as a copy within a device does under the option "queued". As on a GPU, nothing
+ * is said about the order in which the bytes arrive, but aligned words of 4 and 8 bytes that are copied alone arrive whole. */
+gf_status gf_emulated_copy(gf_stream *stream, void *to, const void *from, size_t bytes, bool waits);
 gf_status gf_emulated_fill(gf_stream *stream, void *to, int byte, size_t bytes);
 gf_status gf_emulated_call(gf_stream *stream, void (*function)(void *argument), void *argument);
 

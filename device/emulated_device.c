@@ -173,7 +173,10 @@ static gf_status copy(gf_device *device, gf_stream *stream, void *to, const void
     if (!stream || !target || !source) {
         return GF_ERR_INVALID;
     }
-    status = gf_emulated_copy(stream, target, source, bytes, to_kind == GF_MEMORY_DEVICE && from_kind == GF_MEMORY_DEVICE);
+    bool within = self->options.queued && to_kind == GF_MEMORY_DEVICE && from_kind == GF_MEMORY_DEVICE
+        && gf_emulated_ipc_gpu(self->memory, to) == gf_emulated_ipc_gpu(self->memory, from);
+
+    status = gf_emulated_copy(stream, target, source, bytes, within);
     /* As with a GPU, which stages pageable memory: the caller may reuse it on return, and must not rely on getting away. */
     if (status == GF_OK && (to_kind == GF_MEMORY_HOST || from_kind == GF_MEMORY_HOST)) {
         gf_emulated_stream_wait(stream);

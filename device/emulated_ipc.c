@@ -32,6 +32,7 @@ struct gf_import {
     struct gf_import *next;
     struct handle source;              /* its offset does not count */
     struct gf_range range;             /* in the imports arena */
+    int gpu;                           /* whose memory it is */
     unsigned opens;
 };
 
@@ -101,7 +102,8 @@ static int open_source(const struct handle *source, struct gf_reason *why)
     return fd;
 }
 
-static gf_status check_record(int fd, const struct handle *source, struct gf_reason *why)
+/* *gpu: whose memory it is. */
+static gf_status check_record(int fd, const struct handle *source, int *gpu, struct gf_reason *why)
 {
     struct gf_emulated_record record;
 
@@ -110,6 +112,7 @@ static gf_status check_record(int fd, const struct handle *source, struct gf_rea
         gf_reason_set(why, "the handle is stale: process %d has freed this memory since it exported it", source->pid);
         return GF_ERR_INVALID;
     }
+    *gpu = (int)record.gpu;
     return GF_OK;
 }
 
@@ -215,7 +218,7 @@ gf_status gf_emulated_ipc_open(struct gf_emulated_memory *memory, const struct g
     }
     /* Once it is mapped: the memory may be freed at any time, and what is checked before says nothing about later. */
     if (status == GF_OK) {
-        status = check_record(fd, &source, why);
+        status = check_record(fd, &source, &import->gpu, why);
         if (status == GF_OK) {
             import->opens++;
             *address = (void *)(import->range.start + source.offset);
@@ -228,15 +231,33 @@ gf_status gf_emulated_ipc_open(struct gf_emulated_memory *memory, const struct g
     return status;
 }
 
+/* The lock is held; null: it is no import. */
+static struct gf_import *import_at(const struct gf_emulated_memory *memory, const void *address)
+{
+    struct gf_import *import = memory->first_import;
+
+    while (import && (uintptr_t)address - import->range.start >= import->range.bytes) {
+        import = import->next;
+    }
+    return import;
+}
+
+int gf_emulated_ipc_gpu(struct gf_emulated_memory *memory, const void *address)
+{
+    pthread_mutex_lock(&memory->lock);
+    const struct gf_import *import = import_at(memory, address);
+    int gpu = import ? import->gpu : memory->gpu;
+
+    pthread_mutex_unlock(&memory->lock);
+    return gpu;
+}
+
 gf_status gf_emulated_ipc_close(struct gf_emulated_memory *memory, void *address)
 {
     gf_status status = GF_ERR_INVALID;
 
     pthread_mutex_lock(&memory->lock);
-    struct gf_import *import = memory->first_import;
-    while (import && (uintptr_t)address - import->range.start >= import->range.bytes) {
-        import = import->next;
-    }
+    struct gf_import *import = import_at(memory, address);
     if (import) {
         status = --import->opens == 0 ? remove_import(memory, import) : GF_OK;
     }

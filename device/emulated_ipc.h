@@ -19,4 +19,7 @@ gf_status gf_emulated_ipc_open(struct gf_emulated_memory *memory, const struct g
 /* Nobody may be using the memory any more if this is the last close. */
 gf_status gf_emulated_ipc_close(struct gf_emulated_memory *memory, void *address);
 
+/* The number of the device that has this device memory, own or imported. */
+int gf_emulated_ipc_gpu(struct gf_emulated_memory *memory, const void *address);
+
 #endif

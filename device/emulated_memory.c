@@ -125,6 +125,7 @@ static gf_status open_device_pages(struct gf_emulated_memory *memory, const stru
         .buffer_id = range->buffer_id,
         .start = range->start - memory->base,
         .bytes = range->bytes,
+        .gpu = (uint64_t)memory->gpu,
     };
     off_t place = (off_t)(gf_range_guard(range) - memory->base);
 

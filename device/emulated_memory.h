@@ -33,6 +33,7 @@ struct gf_emulated_memory {
     int fd;                             /* the memfd; offset 0 is the start of the device arena */
     uint64_t fd_inode, fd_device;
     size_t fd_bytes;
+    int gpu;                            /* whose memory it is: a number, equal in processes that share the device */
     _Atomic uint64_t last_id;           /* buffer id given last */
     struct gf_registered registered;    /* read without the lock */
 
@@ -47,6 +48,7 @@ struct gf_emulated_record {
     uint64_t buffer_id;
     uint64_t start;                     /* offset of the first byte in the memfd */
     uint64_t bytes;
+    uint64_t gpu;                       /* gf_emulated_memory.gpu */
 };
 #define GF_EMULATED_RECORD 0x67662d616c6c6f63ull
 

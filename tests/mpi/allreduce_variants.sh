@@ -23,6 +23,7 @@ for transport in p2p shm; do
 done
 run 3 +team=4 simple_slot_bytes=128 channels=2 algorithm=ring simple_buffer=sender tests/mpi/test_allreduce path=ring limit=16384 sizes
 run_prints "fetched from the sender's slots" 2 verbose=1 algorithm=ring simple_buffer=sender tests/mpi/test_allreduce path=ring limit=16 sizes
+own_gpu=$(cd "$runs_folder" && pwd)/own_gpu.sh
 for transport in p2p_copy shm_copy; do
     run 3 +weak +torn +seed=1 transport=$transport tests/mpi/test_allreduce path=ring limit=16384 sizes bits
     run 2 +team=4 transport=$transport simple_slot_bytes=128 channels=2 tests/mpi/test_allreduce path=ring limit=16384 sizes
@@ -34,6 +35,7 @@ run_prints "data goes by shm_copy" 3 +noipc verbose=1 transport=shm_copy tests/m
 run_prints "memory cannot be mapped by other processes" 2 +noipc verbose=1 transport=p2p_copy tests/mpi/test_allreduce path=host_sequenced limit=4096 sizes
 # As on a GPU: a copy within the device would wait for the kernel that waits for it.
 run_prints "both share one device" 2 +queued verbose=1 transport=p2p_copy tests/mpi/test_allreduce path=host_sequenced limit=4096 sizes
+run_prints "data goes by p2p_copy" 2 +queued verbose=1 transport=p2p_copy "$own_gpu" "$GF_BUILDDIR/tests/mpi/test_allreduce" path=ring limit=65536 sizes
 run_prints "data goes by shm_copy" 2 +queued verbose=1 transport=shm_copy tests/mpi/test_allreduce path=ring limit=65536 sizes
 for ranks in 2 4; do
     run $ranks +solo tests/mpi/test_allreduce path=host_sequenced types limit=65536 sizes bits
