@@ -12,6 +12,12 @@ tests_gpu_test_cuda_device_SOURCES = \
     tests/gpu/test_cuda_device.c
 tests_gpu_test_cuda_device_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_gpu_test_cuda_device_LDADD = libgpufifo.la -ldl
+
+# Beside test_device_pack: what else packs.
+check_PROGRAMS += tests/gpu/measure_pack
+tests_gpu_measure_pack_SOURCES = tests/gpu/measure_pack.c tests/gpu/gpu_test.c tests/gpu/gpu_test.h
+tests_gpu_measure_pack_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_gpu_measure_pack_LDADD = libgpufifo.la -ldl
 endif
 dist_check_SCRIPTS += tests/gpu/mps.sh
 
@@ -29,6 +35,17 @@ tests_gpu_test_device_copies_SOURCES = tests/gpu/test_device_copies.c
 tests_gpu_test_device_copies_LDADD = libgpufifo.la
 TESTS += tests/gpu/copies.sh
 dist_check_SCRIPTS += tests/gpu/copies.sh tests/gpu/own_gpu.sh
+
+# Packing, on one device by one process; and messages with gaps by size. The first also runs on the emulated device.
+check_PROGRAMS += tests/gpu/test_device_pack tests/gpu/pack_latency
+tests_gpu_test_device_pack_SOURCES = tests/gpu/test_device_pack.c
+tests_gpu_test_device_pack_CFLAGS = $(AM_CFLAGS)
+tests_gpu_test_device_pack_LDADD = libgfcore.la libgpufifo.la
+tests_gpu_pack_latency_SOURCES = tests/gpu/pack_latency.c
+tests_gpu_pack_latency_CPPFLAGS = $(mpi_test_cppflags)
+tests_gpu_pack_latency_LDADD = $(mpi_test_libs)
+TESTS += tests/gpu/pack.sh
+dist_check_SCRIPTS += tests/gpu/pack.sh
 
 # Messages between two processes, without MPI. It also runs on the emulated device.
 check_PROGRAMS += tests/gpu/test_device_pull

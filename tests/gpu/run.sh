@@ -11,6 +11,8 @@
 #   kernels     all kernels against the scalar reference, in one process
 #   pull        messages that a second process fetches: checks, and times by size and path, under MPS and without
 #   agent       MPI_Allreduce by the agent under MPS: checks; times with it and without, also of programs that wait for the device
+#   pack        data with gaps: the pack kernels' checks and times beside a bare kernel, cuMemcpy2D and a copy a block; under MPS
+#               random datatypes, and messages with gaps by size, packed on the device and staged
 #   sanitizer   the same under compute-sanitizer memcheck and racecheck
 #   mps         MPI_Allreduce of 4 B to 256 MiB with 2, 4 and 8 ranks on every transport by every algorithm; types; mixed buffers
 #   cases       the reported cases that can be shown on a GPU, and the examples (under MPS)
@@ -37,7 +39,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --build) build=$2; shift ;;
     --out) out=$2; shift ;;
-    all) sections="build device kernels pull sanitizer mps cases nomps pt2pt pt2pt-nomps proxy bench latency agent overhead demo" ;;
+    all) sections="build device kernels pull pack sanitizer mps cases nomps pt2pt pt2pt-nomps proxy bench latency agent overhead demo" ;;
     -*) echo "run.sh: unknown option $1: --build FOLDER, --out FOLDER" >&2; exit 2 ;;
     *) sections="$sections $1" ;;
     esac
@@ -99,6 +101,24 @@ section_pull() {
     "$source/tests/gpu/mps.sh" timeout 280 "$build/tests/gpu/test_device_pull" cuda || return 1
     echo "== without MPS"
     timeout 120 "$build/tests/gpu/test_device_pull" cuda sizes filled host
+}
+
+section_pack() {
+    timeout 120 "$build/tests/gpu/test_device_pack" cuda && timeout 120 "$build/tests/gpu/measure_pack" && under_mps inside-pack
+}
+
+runs_pack() {
+    for ranks in 2 4; do
+        run $ranks pack_bytes=1 tests/mpi/test_pack rounds=100 seed=$ranks
+    done
+    run 2 pack_bytes=0 tests/mpi/test_pack staged rounds=100
+    run 2 pack_bytes=1 tests/mpi/test_pack threads rounds=5
+    run 2 pack_bytes=1 tests/mpi/test_pack rounds=0 types=10000
+    run 2 pack_bytes=1 tests/mpi/test_pt2pt_types
+    for bytes in 1 0; do
+        run 2 pack_bytes=$bytes tests/gpu/pack_latency
+        cat "$output"
+    done
 }
 
 section_sanitizer() {
@@ -335,7 +355,7 @@ under_mps() {
 
 section() {
     case $1 in
-    build | device | kernels | pull | sanitizer | overhead | demo)
+    build | device | kernels | pull | pack | sanitizer | overhead | demo)
         prepare_runs
         "section_$1"
         ;;
@@ -350,7 +370,7 @@ section() {
         prepare_runs
         measure_proxy
         ;;
-    inside-mps | inside-cases | inside-pt2pt) section_runs "${1#inside-}" ;;
+    inside-mps | inside-cases | inside-pt2pt | inside-pack) section_runs "${1#inside-}" ;;
     nomps) section_runs nomps ;;
     pt2pt-nomps) section_runs pt2pt_nomps ;;
     agent) under_mps inside-agent && under_mps inside-agent-figures ;;
