@@ -7,14 +7,14 @@
 #include "core/comm_private.h"
 #include "core/tuner.h"
 
-/* What the choice depends on; equal on all ranks. */
-static struct gf_plan_input plan_input(const gf_comm *comm, size_t count, enum gf_type type, enum gf_op op)
+/* What the choice depends on; equal on all ranks. refused: like comm->unavailable, for this call alone. */
+static struct gf_plan_input plan_input(const gf_comm *comm, size_t count, enum gf_type type, enum gf_op op, unsigned refused)
 {
     return (struct gf_plan_input){
         .count = count, .type = type, .op = op, .ranks = comm->peers.ranks, .blocks = comm->peers.blocks,
         .agents = comm->peers.agents, .kernels_may_wait = comm->peers.kernels_may_wait,
         .device_has_type = comm->peers.host_types || !gf_type_is_host_only(type),
-        .unavailable = comm->unavailable,
+        .unavailable = comm->unavailable | refused,
     };
 }
 
@@ -62,6 +62,8 @@ static gf_status connect_algorithm(gf_comm *comm, enum gf_algorithm algorithm, s
     case GF_PLAN_RING:
         return gf_ring_connect(&comm->ring, comm->peers.blocks < GF_RING_CHANNELS ? comm->peers.blocks : GF_RING_CHANNELS,
                                &setup, why);
+    case GF_PLAN_TWO_SHOT:
+        return gf_two_shot_connect(&comm->two_shot, &setup, &comm->watch, why);
     case GF_PLAN_HOST:
         return comm->host_executor->create(&comm->config, &comm->bootstrap, comm->device, comm->stream, &comm->host_state, why);
     default:
@@ -84,10 +86,11 @@ static void report_path(const gf_comm *comm)
 }
 
 /* Plans until a plan's connections exist. All ranks get the same plan, since a connection fails on all or on none. */
-static gf_status plan_and_connect(gf_comm *comm, size_t count, enum gf_type type, enum gf_op op, struct gf_reason *why)
+static gf_status plan_and_connect(gf_comm *comm, size_t count, enum gf_type type, enum gf_op op, unsigned refused,
+                                  struct gf_reason *why)
 {
     for (;;) {
-        struct gf_plan_input input = plan_input(comm, count, type, op);
+        struct gf_plan_input input = plan_input(comm, count, type, op, refused);
         struct gf_reason because = { "" };
 
         if (!is_planned(comm, &input)) {
@@ -130,6 +133,9 @@ static gf_status run_kernel(gf_comm *comm, const struct gf_comm_buffers *buffers
                       data.send ? "receive" : "send", data.send ? buffers->recv : buffers->send);
         return GF_ERR_INVALID;
     }
+    if (comm->plan.algorithm == GF_PLAN_TWO_SHOT) {
+        return gf_two_shot_allreduce(&comm->two_shot, &comm->plan, &data, &comm->execution, why);
+    }
     if (comm->plan.algorithm == GF_PLAN_ONE_SHOT) {
         return gf_one_shot_allreduce(&comm->one_shot, &comm->plan, &data, &comm->config, &comm->execution, why);
     }
@@ -159,6 +165,7 @@ static gf_status run_plan(gf_comm *comm, const struct gf_comm_buffers *buffers, 
         return send == recv ? GF_OK : gf_execution_copy(&comm->execution, recv, send, count * gf_type_size(type), why);
     case GF_PLAN_ONE_SHOT:
     case GF_PLAN_RING:
+    case GF_PLAN_TWO_SHOT:
         return run_kernel(comm, buffers, count, type, op, why);
     case GF_PLAN_HOST:
         return comm->host_executor->allreduce(comm->host_state, send, recv, count, type, op, &wait, why);
@@ -167,6 +174,24 @@ static gf_status run_plan(gf_comm *comm, const struct gf_comm_buffers *buffers, 
         gf_reason_set(why, "%s", comm->plan.reason);
         return GF_ERR_UNSUPPORTED;
     }
+}
+
+/* Two-shot needs buffers that all ranks have mapped. Where not all can, the call is planned again, on all ranks alike, as if there
+ * were no such algorithm. */
+static gf_status map_buffers(gf_comm *comm, const struct gf_comm_buffers *buffers, size_t count, enum gf_type type, enum gf_op op,
+                             struct gf_reason *why)
+{
+    const struct gf_two_shot_buffers mine = { buffers->send, buffers->recv, buffers->send_where, buffers->recv_where };
+    struct gf_two_shot *two_shot = &comm->two_shot;
+    gf_status status = gf_two_shot_enter(two_shot, &mine, count, type, op, why);
+
+    if (status != GF_ERR_UNSUPPORTED) {
+        return status;
+    }
+    gf_log(comm->log, two_shot->refused ? GF_LOG_CALL : gf_comm_warning(comm),
+           "%s: two-shot cannot be used for these buffers, taking the next path: %s", comm->name, why->text);
+    two_shot->refused = true;
+    return plan_and_connect(comm, count, type, op, 1u << GF_PLAN_TWO_SHOT, why);
 }
 
 /* After a failure on this rank, a wrong buffer included, the peers may wait for it for ever: tell them, and refuse further
@@ -198,14 +223,17 @@ gf_status gf_comm_allreduce(gf_comm *comm, const struct gf_comm_buffers *buffers
     gf_status status = gf_abort_check(&comm->abort, &local);
 
     if (status == GF_OK) {
-        status = plan_and_connect(comm, count, type, op, &local);
+        status = plan_and_connect(comm, count, type, op, 0, &local);
+    }
+    if (status == GF_OK) {
+        status = check_buffers(buffers, count, &local);
+    }
+    if (status == GF_OK && comm->plan.algorithm == GF_PLAN_TWO_SHOT) {
+        status = map_buffers(comm, buffers, count, type, op, &local);
     }
     if (status == GF_OK) {
         gf_log(comm->log, GF_LOG_CALL, "%s: allreduce of %zu %s, %s: %s", comm->name, count, gf_type_name(type),
                gf_op_name(op), comm->plan.reason);
-        status = check_buffers(buffers, count, &local);
-    }
-    if (status == GF_OK) {
         status = run_plan(comm, buffers, count, type, op, &local);
     }
     if (status != GF_OK) {

@@ -48,6 +48,7 @@ struct gf_comm_buffers {
     const void *send;
     void *recv;
     bool direct;                     /* kernels reach both at these addresses, as gf_pointer.direct has told: saves asking again */
+    const struct gf_pointer *send_where, *recv_where;    /* what gf_driver_pointer says of them; null: not asked yet */
 };
 
 /* One blocking allreduce. Collective; all ranks have entered or will. send may equal recv. Buffers are device memory

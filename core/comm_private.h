@@ -9,6 +9,7 @@
 #include "core/host_executor.h"
 #include "core/one_shot.h"
 #include "core/ring.h"
+#include "core/two_shot.h"
 
 /* Owner: whoever called gf_comm_create. One thread at a time, but for `abort`, which any thread may raise. */
 struct gf_comm {
@@ -35,6 +36,7 @@ struct gf_comm {
     /* Made when first needed, by all ranks in the same call. */
     struct gf_one_shot one_shot;
     struct gf_ring ring;
+    struct gf_two_shot two_shot;
     void *host_state;
     unsigned connected, unavailable;   /* bit a: enum gf_algorithm a has its connections, or cannot have them; the same on all
                                           ranks */

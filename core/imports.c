@@ -47,13 +47,13 @@ static void drop(struct gf_imports *imports, struct gf_import *import)
 }
 
 /* What lay where the new buffer lies has been freed by its owner. */
-static void find_stale(struct gf_imports *imports, const void *owner, const struct gf_offer *offer)
+static void find_stale(struct gf_imports *imports, const void *owner, const struct gf_buffer *buffer)
 {
     struct gf_import *next;
 
     for (struct gf_import *import = imports->oldest; import; import = import->newer) {
-        if (!import->stale && import->owner == owner && import->base < offer->base + offer->size
-            && offer->base < import->base + import->size) {
+        if (!import->stale && import->owner == owner && import->base < buffer->base + buffer->size
+            && buffer->base < import->base + import->size) {
             import->stale = true;
             imports->stale_bytes += import->size;
         }
@@ -66,11 +66,11 @@ static void find_stale(struct gf_imports *imports, const void *owner, const stru
     }
 }
 
-static gf_status open_mapping(struct gf_imports *imports, const struct gf_offer *offer, struct gf_import *import,
+static gf_status open_mapping(struct gf_imports *imports, const struct gf_buffer *buffer, struct gf_import *import,
                               struct gf_reason *why)
 {
     void *address = NULL;
-    gf_status status = gf_device_ipc_open(imports->device, &offer->handle, &address, why);
+    gf_status status = gf_device_ipc_open(imports->device, &buffer->handle, &address, why);
 
     if (status != GF_OK) {
         return status;
@@ -102,7 +102,7 @@ static bool drop_idle(struct gf_imports *imports, const void *owner, bool stale_
     return any;
 }
 
-static gf_status add(struct gf_imports *imports, const void *owner, const struct gf_offer *offer, struct gf_import **added,
+static gf_status add(struct gf_imports *imports, const void *owner, const struct gf_buffer *buffer, struct gf_import **added,
                      struct gf_reason *why)
 {
     struct gf_import *import = calloc(1, sizeof *import);
@@ -111,41 +111,41 @@ static gf_status add(struct gf_imports *imports, const void *owner, const struct
         gf_reason_set(why, "out of host memory");
         return GF_ERR_NO_MEMORY;
     }
-    find_stale(imports, owner, offer);
-    gf_status status = open_mapping(imports, offer, import, why);
+    find_stale(imports, owner, buffer);
+    gf_status status = open_mapping(imports, buffer, import, why);
 
     for (int try = 0; try < 2 && status == GF_ERR_UNSUPPORTED; try++) {
         if (drop_idle(imports, owner, try == 0)) {
-            status = open_mapping(imports, offer, import, why);
+            status = open_mapping(imports, buffer, import, why);
         }
     }
     if (status != GF_OK) {
         free(import);
         return status;
     }
-    struct gf_import **bucket = bucket_of(imports, owner, offer->buffer_id);
+    struct gf_import **bucket = bucket_of(imports, owner, buffer->id);
 
     import->owner = owner;
-    import->buffer_id = offer->buffer_id;
-    import->base = offer->base;
-    import->size = offer->size;
-    import->same_device = memcmp(offer->uuid, imports->device->caps.uuid, sizeof offer->uuid) == 0;
+    import->buffer_id = buffer->id;
+    import->base = buffer->base;
+    import->size = buffer->size;
+    import->same_device = memcmp(buffer->uuid, imports->device->caps.uuid, sizeof buffer->uuid) == 0;
     import->next = *bucket;
     *bucket = import;
     *added = import;
     return GF_OK;
 }
 
-gf_status gf_imports_get(struct gf_imports *imports, const void *owner, const struct gf_offer *offer, struct gf_import **found,
+gf_status gf_imports_get(struct gf_imports *imports, const void *owner, const struct gf_buffer *buffer, struct gf_import **found,
                          struct gf_reason *why)
 {
-    struct gf_import *import = *bucket_of(imports, owner, offer->buffer_id);
+    struct gf_import *import = *bucket_of(imports, owner, buffer->id);
 
-    while (import && (import->owner != owner || import->buffer_id != offer->buffer_id)) {
+    while (import && (import->owner != owner || import->buffer_id != buffer->id)) {
         import = import->next;
     }
     if (!import) {
-        gf_status status = add(imports, owner, offer, &import, why);
+        gf_status status = add(imports, owner, buffer, &import, why);
 
         if (status != GF_OK) {
             return status;
@@ -168,7 +168,7 @@ void gf_imports_put(struct gf_imports *imports, struct gf_import *import)
         return;
     }
     add_to_idle(imports, import);
-    if (imports->idle > GF_IMPORTS_IDLE) {
+    if (imports->idle > (imports->eager ? 0 : GF_IMPORTS_IDLE)) {
         drop(imports, imports->oldest);
     }
 }

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/offer.h"
+#include "core/buffer.h"
 
 enum { GF_IMPORTS_IDLE = 256, GF_IMPORTS_STALE_BYTES = 256 << 20, GF_IMPORTS_BUCKETS = 128 };
 
@@ -22,7 +22,7 @@ enum { GF_IMPORTS_IDLE = 256, GF_IMPORTS_STALE_BYTES = 256 << 20, GF_IMPORTS_BUC
 struct gf_import {
     struct gf_import *next;        /* in its bucket */
     struct gf_import *older, *newer;   /* while idle: by last use */
-    const void *owner;             /* the board through which the buffer was offered */
+    const void *owner;             /* the owner's process, as whoever uses the table names it */
     uint64_t buffer_id, base, size;
     char *address;                 /* user address of the start of the allocation */
     char *kernel_address;
@@ -38,13 +38,14 @@ struct gf_imports {
     struct gf_import *oldest, *newest; /* of the idle ones */
     size_t idle;
     uint64_t stale_bytes;
+    bool eager;                    /* what nobody uses is unmapped at once; fixed by the owner before the first use */
 };
 
-/* The mapping of the offer's allocation, with one more use. owner: where buffer ids are unique. */
-gf_status gf_imports_get(struct gf_imports *imports, const void *owner, const struct gf_offer *offer, struct gf_import **import,
+/* The mapping of the allocation, with one more use. owner: where buffer ids are unique. */
+gf_status gf_imports_get(struct gf_imports *imports, const void *owner, const struct gf_buffer *buffer, struct gf_import **import,
                          struct gf_reason *why);
 
-/* One use less. What nobody uses is kept, GF_IMPORTS_IDLE mappings at most. import may be null. */
+/* One use less. What nobody uses is kept, GF_IMPORTS_IDLE mappings at most, unless the table is eager. import may be null. */
 void gf_imports_put(struct gf_imports *imports, struct gf_import *import);
 
 /* Unmaps all. Nothing may be in use. */

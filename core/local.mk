@@ -4,6 +4,7 @@ libgfcore_la_SOURCES += \
     core/agent.c core/agent.h \
     core/allreduce.c \
     core/bootstrap.c core/bootstrap.h \
+    core/buffer.h \
     core/comm.c core/comm.h core/comm_private.h \
     core/command_ring.c core/command_ring.h \
     core/config.h \
@@ -26,9 +27,11 @@ libgfcore_la_SOURCES += \
     core/plan.c core/plan.h \
     core/pull.c core/pull.h core/pull_engine.h core/pull_attached.c core/pull_flight.c core/pull_plan.c core/pull_plan.h \
     core/pull_rescue.c \
+    core/registry.c core/registry.h \
     core/ring.c core/ring.h \
     core/segment.c core/segment.h \
     core/tuner.c core/tuner.h \
+    core/two_shot.c core/two_shot.h \
     core/watch.c core/watch.h
 # proxy/host_reduce.c must give the same bits as the kernels, which are built without fused multiply-add.
 libgfcore_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off

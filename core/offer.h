@@ -7,8 +7,10 @@
 #define GF_CORE_OFFER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "core/buffer.h"
 #include "core/offer_board.h"
 #include "kernels/work.h"
 
@@ -42,17 +44,14 @@ struct gf_offer {
     uint64_t state;
     uint64_t bytes;
     uint64_t offset;               /* of the data in their allocation */
-    uint64_t buffer_id;            /* names the allocation: within the sender's process never used again */
-    uint64_t base, size;           /* of the allocation, as the sender sees it */
     int32_t slot;                  /* where the data are once MOVED */
     int32_t taker;                 /* process of the receiver, 0: nobody yet */
     int32_t failure;               /* a gf_status, once FAILED */
     uint32_t sharing;              /* enum gf_sharing, once TAKEN */
-    char apart[GF_LINE - 64];
-    struct gf_ipc_handle handle;   /* of the allocation, offset 0 */
-    unsigned char uuid[16];        /* of its device */
-    char apart_too[GF_LINE - GF_IPC_HANDLE_BYTES - 16];
+    struct gf_buffer buffer;       /* the allocation; its handle begins after 64 bytes */
+    char apart[2 * GF_LINE - 40 - sizeof(struct gf_buffer)];
 };
+_Static_assert(offsetof(struct gf_offer, buffer.handle) == 64, "id, base and size are in the first 64 bytes");
 _Static_assert(sizeof(struct gf_offer) == 2 * GF_LINE, "offers do not share lines");
 
 #define GF_BOARD_MAGIC 0x67666f6666657231ull

@@ -155,18 +155,18 @@ static gf_status check_offer(const gf_offer_board *board, const struct gf_pointe
 static gf_status describe(gf_offer_board *board, struct gf_offer *offer, const struct gf_pointer *pointer, const void *address,
                           size_t bytes, struct gf_reason *why)
 {
-    if (offer->buffer_id != pointer->buffer_id || pointer->buffer_id == 0) {
+    if (offer->buffer.id != pointer->buffer_id || pointer->buffer_id == 0) {
         const struct gf_ipc_handle *handle;
         gf_status status = gf_exports_get(&board->exports, pointer, &handle, why);
 
         if (status != GF_OK) {
             return status;
         }
-        offer->handle = *handle;
-        memcpy(offer->uuid, board->device->caps.uuid, sizeof offer->uuid);
-        offer->buffer_id = pointer->buffer_id;
-        offer->base = (uintptr_t)pointer->base;
-        offer->size = pointer->size;
+        offer->buffer.handle = *handle;
+        memcpy(offer->buffer.uuid, board->device->caps.uuid, sizeof offer->buffer.uuid);
+        offer->buffer.id = pointer->buffer_id;
+        offer->buffer.base = (uintptr_t)pointer->base;
+        offer->buffer.size = pointer->size;
     }
     offer->bytes = bytes;
     offer->offset = (uint64_t)((uintptr_t)address - (uintptr_t)pointer->base);

@@ -15,7 +15,7 @@
 
 const char *gf_algorithm_name(enum gf_algorithm algorithm)
 {
-    static const char *const names[] = { "none", "local", "one-shot", "ring", "host", "stage" };
+    static const char *const names[] = { "none", "local", "one-shot", "ring", "host", "two-shot", "stage" };
 
     return (unsigned)algorithm < sizeof names / sizeof names[0] ? names[algorithm] : "unknown";
 }
@@ -43,6 +43,8 @@ static enum gf_algorithm forced_algorithm(const struct gf_config *config)
         return GF_PLAN_RING;
     case GF_ALGORITHM_HOST:
         return GF_PLAN_HOST;
+    case GF_ALGORITHM_TWO_SHOT:
+        return GF_PLAN_TWO_SHOT;
     case GF_ALGORITHM_AUTO:
         break;
     }
@@ -61,7 +63,8 @@ static enum gf_algorithm forced_algorithm(const struct gf_config *config)
 static bool settings_contradict(const struct gf_config *config)
 {
     return (config->algorithm == GF_ALGORITHM_ONE_SHOT && config->protocol == GF_PROTOCOL_SIMPLE)
-        || (config->algorithm == GF_ALGORITHM_RING && config->protocol == GF_PROTOCOL_LL);
+        || (config->algorithm == GF_ALGORITHM_RING && config->protocol == GF_PROTOCOL_LL)
+        || (config->algorithm == GF_ALGORITHM_TWO_SHOT && config->protocol != GF_PROTOCOL_AUTO);
 }
 
 /* The host copies the slots of FIFOs, nothing else: LL lines have no place where it could look. */
@@ -87,14 +90,33 @@ static void decide_host(const struct gf_config *config, const struct gf_plan_inp
     }
 }
 
+static void decide_kernel(const struct gf_config *config, const struct gf_plan_input *input, size_t bytes, struct gf_plan *plan);
+
+/* Two-shot was asked for, and these buffers do not allow it: as if nothing had been asked for, but said. */
+static void decide_without_two_shot(const struct gf_config *config, const struct gf_plan_input *input, size_t bytes,
+                                    struct gf_plan *plan)
+{
+    static const char because[] = "two-shot was asked for, but not all ranks can map the buffers";
+    struct gf_plan next = { .algorithm = GF_PLAN_NONE };
+
+    if (config->strict) {
+        decide(plan, GF_PLAN_STAGE, "%s", because);
+        return;
+    }
+    decide_kernel(config, input, bytes, &next);
+    decide(plan, next.algorithm, "%s; %.90s", because, next.reason);
+}
+
 static const char no_mps[] = "kernels of ranks that share a device cannot run at once here; NVIDIA's MPS would let them";
 
 static void decide_forced(const struct gf_config *config, const struct gf_plan_input *input, enum gf_algorithm forced,
-                          struct gf_plan *plan)
+                          size_t bytes, struct gf_plan *plan)
 {
     const char *name = gf_algorithm_name(forced);
 
-    if (forced == GF_PLAN_ONE_SHOT && host_copies(config)) {
+    if (forced == GF_PLAN_TWO_SHOT && input->kernels_may_wait && !available(input, forced)) {
+        decide_without_two_shot(config, input, bytes, plan);
+    } else if (forced == GF_PLAN_ONE_SHOT && host_copies(config)) {
         decide(plan, GF_PLAN_STAGE, "one-shot was asked for, but the transport that was asked for moves FIFO slots only");
     } else if (!available(input, forced)) {
         decide(plan, GF_PLAN_STAGE, "%s was asked for, but could not be connected", name);
@@ -157,6 +179,9 @@ static void size_launch(const struct gf_config *config, const struct gf_plan_inp
     } else if (plan->algorithm == GF_PLAN_RING) {
         plan->blocks = gf_tuner_ring_blocks(bytes, input->ranks, input->blocks);
         plan->threads = GF_BLOCK_THREADS;
+    } else if (plan->algorithm == GF_PLAN_TWO_SHOT) {
+        plan->blocks = gf_tuner_two_shot_blocks(bytes, input->ranks, input->blocks);
+        plan->threads = GF_BLOCK_THREADS;
     }
 }
 
@@ -172,11 +197,12 @@ void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_inpu
         decide(plan, GF_PLAN_LOCAL, "one rank: a copy");
     } else if (settings_contradict(config)) {
         decide(plan, GF_PLAN_STAGE,
-               "the settings algorithm and protocol contradict each other: one-shot goes with ll, ring with simple");
+               "the settings algorithm and protocol contradict each other: one-shot goes with ll, ring with simple, "
+               "two-shot with neither");
     } else if (!input->device_has_type && forced != GF_PLAN_HOST) {
         decide(plan, GF_PLAN_STAGE, "the device has no arithmetic for %s", gf_type_name(input->type));
     } else if (forced != GF_PLAN_NONE) {
-        decide_forced(config, input, forced, plan);
+        decide_forced(config, input, forced, bytes, plan);
     } else if (!input->kernels_may_wait) {
         decide_host(config, input, plan, no_mps);
     } else {

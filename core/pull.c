@@ -137,7 +137,7 @@ void gf_pull_engine_destroy(gf_pull_engine *engine)
 static bool same_device(const gf_pull_engine *engine, const struct gf_pull *pull)
 {
     return pull->import ? pull->import->same_device
-                        : memcmp(pull->offer->uuid, engine->device->caps.uuid, sizeof pull->offer->uuid) == 0;
+                        : memcmp(pull->offer->buffer.uuid, engine->device->caps.uuid, sizeof pull->offer->buffer.uuid) == 0;
 }
 
 /* All offers of a board are of one device, so a later use of this one says the same. */
@@ -191,10 +191,10 @@ static gf_status find_source(gf_pull_engine *engine, const struct gf_attached *a
     }
     if (attached->own) {
         /* By copy engine: nothing keeps the program from freeing what a kernel that was cancelled may still load from. */
-        pull->from = (const void *)(uintptr_t)(offer->base + offer->offset);
+        pull->from = (const void *)(uintptr_t)(offer->buffer.base + offer->offset);
         return GF_OK;
     }
-    gf_status status = gf_imports_get(&engine->imports, attached, offer, &pull->import, why);
+    gf_status status = gf_imports_get(&engine->imports, attached, &offer->buffer, &pull->import, why);
 
     if (status == GF_OK) {
         pull->from = pull->import->address + offer->offset;

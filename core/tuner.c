@@ -35,7 +35,10 @@ static const double ring_block_bytes_us = 24e3;
 /* An LL line carries 8 bytes of data. */
 enum { LL_LINE_DATA = 8, WARP = 32 };
 /* One line a thread. */
-enum { ONE_SHOT_BLOCK_BYTES = LL_LINE_DATA * GF_BLOCK_THREADS, RING_BLOCK_BYTES = 32 * 1024 };
+enum { ONE_SHOT_BLOCK_BYTES = LL_LINE_DATA * GF_BLOCK_THREADS, RING_BLOCK_BYTES = 32 * 1024,
+       /* of its rank's share: two items of 16 bytes a thread, for a prototype was fastest with 32 blocks for 1 MiB on two ranks,
+          and one block loads 48 GB/s only */
+       TWO_SHOT_BLOCK_BYTES = 16 * 1024 };
 
 static int clamp(size_t number, int most)
 {
@@ -65,6 +68,11 @@ int gf_tuner_ring_blocks(size_t bytes, int ranks, int share)
     int most = share < GF_RING_CHANNELS ? share : GF_RING_CHANNELS;
 
     return clamp(bytes / (size_t)ranks / RING_BLOCK_BYTES, most);
+}
+
+int gf_tuner_two_shot_blocks(size_t bytes, int ranks, int share)
+{
+    return clamp(bytes / (size_t)ranks / TWO_SHOT_BLOCK_BYTES, share < GF_MAX_CHANNELS ? share : GF_MAX_CHANNELS);
 }
 
 double gf_tuner_one_shot_us(size_t bytes, int ranks, int blocks)

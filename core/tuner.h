@@ -16,6 +16,7 @@ int gf_tuner_one_shot_blocks(size_t bytes, size_t piece_bytes, int share);
 /* Threads of each of these blocks, a multiple of 32: a small block meets at its barriers sooner. */
 int gf_tuner_one_shot_threads(size_t bytes, size_t piece_bytes, int blocks);
 int gf_tuner_ring_blocks(size_t bytes, int ranks, int share);
+int gf_tuner_two_shot_blocks(size_t bytes, int ranks, int share);
 
 /* Expected microseconds from the call until the host knows, with these blocks. */
 double gf_tuner_one_shot_us(size_t bytes, int ranks, int blocks);

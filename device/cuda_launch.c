@@ -13,6 +13,7 @@ static const struct kernel table[GF_KERNEL_COUNT] = {
     [GF_KERNEL_ALLREDUCE_ONE_SHOT] = { "gf_kernel_allreduce_one_shot", sizeof(struct gf_one_shot_work) },
     [GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW] = { "gf_kernel_allreduce_one_shot_few", sizeof(struct gf_one_shot_few_work) },
     [GF_KERNEL_ALLREDUCE_RING] = { "gf_kernel_allreduce_ring", sizeof(struct gf_ring_work) },
+    [GF_KERNEL_ALLREDUCE_TWO_SHOT] = { "gf_kernel_allreduce_two_shot", sizeof(struct gf_two_shot_work) },
     [GF_KERNEL_REDUCE_LOCAL] = { "gf_kernel_reduce_local", sizeof(struct gf_local_work) },
     [GF_KERNEL_COPY_LIST] = { "gf_kernel_copy_list", sizeof(struct gf_copy_work) },
     [GF_KERNEL_PULL] = { "gf_kernel_pull", sizeof(struct gf_pull_work) },

@@ -228,6 +228,8 @@ GF_INLINE bool gf_ring_step(const struct gf_team *team, struct gf_ring *ring, ui
     move.more_count = 0;
     move.out = out ? out : gf_fifo_slot(send);
     move.out2 = out && send ? gf_fifo_slot(send) : NULL;
+    move.outs = NULL;
+    move.out_count = 0;
     move.bytes = bytes;
     gf_move_chunk(team, move, ring->type, gf_ring_op(ring->op, work->task.rank, ranks, piece));
 

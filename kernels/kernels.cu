@@ -8,6 +8,7 @@
 #include "kernels/local.h"
 #include "kernels/pack.h"
 #include "kernels/pull.h"
+#include "kernels/two_shot.h"
 
 extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
 gf_kernel_allreduce_one_shot(const __grid_constant__ struct gf_one_shot_work work)
@@ -28,6 +29,13 @@ gf_kernel_allreduce_ring(const __grid_constant__ struct gf_ring_work work)
 {
     struct gf_team team = gf_team_self();
     gf_allreduce_ring(&team, &work);
+}
+
+extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
+gf_kernel_allreduce_two_shot(const __grid_constant__ struct gf_two_shot_work work)
+{
+    struct gf_team team = gf_team_self();
+    gf_allreduce_two_shot(&team, &work);
 }
 
 extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)

@@ -9,6 +9,7 @@
 #include "kernels/local.h"
 #include "kernels/pack.h"
 #include "kernels/pull.h"
+#include "kernels/two_shot.h"
 
 static void allreduce_one_shot(const struct gf_team *team, const void *work)
 {
@@ -18,6 +19,11 @@ static void allreduce_one_shot(const struct gf_team *team, const void *work)
 static void allreduce_ring(const struct gf_team *team, const void *work)
 {
     gf_allreduce_ring(team, (const struct gf_ring_work *)work);
+}
+
+static void allreduce_two_shot(const struct gf_team *team, const void *work)
+{
+    gf_allreduce_two_shot(team, (const struct gf_two_shot_work *)work);
 }
 
 static void reduce_local(const struct gf_team *team, const void *work)
@@ -61,6 +67,7 @@ const gf_emulated_kernel gf_emulated_kernels[GF_KERNEL_COUNT] = {
     [GF_KERNEL_ALLREDUCE_ONE_SHOT] = allreduce_one_shot,
     [GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW] = allreduce_one_shot,
     [GF_KERNEL_ALLREDUCE_RING] = allreduce_ring,
+    [GF_KERNEL_ALLREDUCE_TWO_SHOT] = allreduce_two_shot,
     [GF_KERNEL_REDUCE_LOCAL] = reduce_local,
     [GF_KERNEL_COPY_LIST] = copy_list,
     [GF_KERNEL_PULL] = pull_one,

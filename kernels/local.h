@@ -19,6 +19,8 @@ GF_INLINE void gf_reduce_local(const struct gf_team *team, const struct gf_local
     move.more_count = work->input_count - 1;
     move.out = (char *)work->recv + range.begin;
     move.out2 = NULL;
+    move.outs = NULL;
+    move.out_count = 0;
     move.bytes = range.end - range.begin;
     gf_move_chunk(team, move, (enum gf_type)work->type, (enum gf_op)work->op);
     gf_task_finish(team, &work->task);

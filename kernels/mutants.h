@@ -22,6 +22,12 @@ enum gf_mutant {
     GF_MUTANT_EARLY_END = 12,        /* a pull's end published before the block's barrier */
     GF_MUTANT_UNCOUNTED = 13,        /* a pull's end published by its first block instead of the last */
 
+    /* Of the two-shot allreduce. */
+    GF_MUTANT_EARLY_FLAG = 20,       /* a two-shot flag published before the block's barrier */
+    GF_MUTANT_RELAXED_FLAG = 21,     /* a two-shot flag published without a release */
+    GF_MUTANT_BLIND_FLAG = 22,       /* a two-shot flag observed without an acquire */
+    GF_MUTANT_NO_MEETING = 23,       /* a rank leaves a two-shot before its peers are done */
+
     GF_MUTANT_SPLIT_COMMAND = 31,    /* the agent believes a command by the flag of its first word */
     GF_MUTANT_RELAXED_COMMAND = 32,  /* the agent observes a command without an acquire */
     GF_MUTANT_EARLY_DONE = 33,       /* a command's end published before the block's barrier */

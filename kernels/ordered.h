@@ -67,6 +67,22 @@ GF_INLINE uint32_t gf_load_size(const uint32_t *size)
     return gf_load_payload32(size);
 }
 
+/* To a peer: this block has done its part of that epoch. A release: the peer may read what the block has stored into its buffer,
+ * and overwrite what the block has loaded from it. */
+GF_INLINE void gf_publish_part(const struct gf_team *team, uint64_t *flag, uint64_t epoch)
+{
+    if (GF_MUTANT == GF_MUTANT_RELAXED_FLAG)
+        gf_store_relaxed64(team, flag, epoch);
+    else
+        gf_store_release64(team, flag, epoch);
+}
+
+/* The last epoch in which a peer's block has done its part. */
+GF_INLINE uint64_t gf_observe_part(const uint64_t *flag)
+{
+    return GF_MUTANT == GF_MUTANT_BLIND_FLAG ? gf_load_relaxed64(flag) : gf_load_acquire64(flag);
+}
+
 /* One more block of this launch is done with all it does. The result tells whether it was the last; to that block
  * everything that the others did is then visible, and the counter is 0 for the next launch. */
 GF_INLINE bool gf_count_block_done(const struct gf_team *team, uint32_t *blocks_done)

@@ -26,6 +26,8 @@ struct gf_move {
     uint32_t more_count;
     char *out;
     char *out2;                   /* a second copy of the result, or null */
+    void *const *outs;            /* more copies, each from more_at on */
+    uint32_t out_count;
     uint64_t bytes;               /* a multiple of the element */
 };
 
@@ -95,6 +97,9 @@ GF_INLINE void gf_move_ragged(const struct gf_team *team, const struct gf_move *
         gf_store_ragged(team, move->out + first + i, result, valid);
         if (move->out2)
             gf_store_ragged(team, move->out2 + first + i, result, valid);
+        GF_ROLL
+        for (uint32_t k = 0; k < move->out_count; k++)
+            gf_store_ragged(team, (char *)move->outs[k] + move->more_at + first + i, result, valid);
     }
 }
 
@@ -139,6 +144,9 @@ GF_INLINE void gf_move_round(const struct gf_team *team, const struct gf_move *m
     gf_store_round(team, move->out + at, stride, n, result);
     if (move->out2)
         gf_store_round(team, move->out2 + at, stride, n, result);
+    GF_ROLL
+    for (uint32_t k = 0; k < move->out_count; k++)
+        gf_store_round(team, (char *)move->outs[k] + move->more_at + at, stride, n, result);
 }
 
 /* Items of many narrow elements take many instructions each: one at a time keeps the code of all types small. */
@@ -172,6 +180,8 @@ GF_INLINE struct gf_range gf_aligned_range(const struct gf_move *move, uint32_t 
     differ |= move->out2 ? (uintptr_t)move->out2 ^ out : 0;
     for (uint32_t k = 0; k < move->more_count; k++)
         differ |= ((uintptr_t)move->more[k] + move->more_at) ^ out;
+    for (uint32_t k = 0; k < move->out_count; k++)
+        differ |= ((uintptr_t)move->outs[k] + move->more_at) ^ out;
 
     uintptr_t first = (0 - out) % GF_VECTOR;
     if (differ % GF_VECTOR == 0 && first % element == 0 && first < move->bytes) {
@@ -264,7 +274,7 @@ GF_INLINE void gf_move_chunk(const struct gf_team *team, struct gf_move move, en
 /* A copy as a move. */
 GF_INLINE void gf_copy_bytes(const struct gf_team *team, char *to, const char *from, uint64_t bytes)
 {
-    struct gf_move move = {from, NULL, NULL, 0, 0, to, NULL, bytes};
+    struct gf_move move = {from, NULL, NULL, 0, 0, to, NULL, NULL, 0, bytes};
     gf_copy_chunk(team, move);
 }
 

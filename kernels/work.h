@@ -28,6 +28,7 @@ enum gf_kernel {
     GF_KERNEL_ALLREDUCE_ONE_SHOT,   /* struct gf_one_shot_work */
     GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW, /* struct gf_one_shot_few_work */
     GF_KERNEL_ALLREDUCE_RING,       /* struct gf_ring_work */
+    GF_KERNEL_ALLREDUCE_TWO_SHOT,   /* struct gf_two_shot_work */
     GF_KERNEL_REDUCE_LOCAL,         /* struct gf_local_work */
     GF_KERNEL_COPY_LIST,            /* struct gf_copy_work */
     GF_KERNEL_PULL,                 /* struct gf_pull_work */
@@ -171,6 +172,21 @@ struct gf_ring_work {
     uint32_t channels;           /* = blocks of the launch */
     uint32_t reserved;
 };
+
+/* Two-shot allreduce over buffers that all ranks have mapped: rank r reduces the r-th part of the data, loading from all ranks'
+ * buffers, and stores the result into all ranks' buffers. Block b of a rank does the b-th part of that.
+ * Launched once all ranks are known to have entered the call, so nobody waits before the data move.
+ * Line r * GF_MAX_CHANNELS + b of a rank's flags is written by block b of rank r: the last epoch in which that block has done
+ * its part. Zeroed at first; epochs only grow, and are equal on all ranks in a call. */
+struct gf_two_shot_work {
+    struct gf_task task;
+    struct gf_reduction data;    /* of this rank */
+    uint64_t epoch;              /* never 0 */
+    const void *send[GF_MAX_RANKS];    /* by rank, the own ones too */
+    void *recv[GF_MAX_RANKS];
+    char *flags[GF_MAX_RANKS];   /* ranks * GF_MAX_CHANNELS lines each */
+};
+GF_STATIC_ASSERT(sizeof(struct gf_two_shot_work) <= 4000, "a kernel takes 4 KiB of parameters");
 
 /* recv[i] = inputs[0][i] op inputs[1][i] op ... in this order: waits for nobody. recv may equal one of the inputs. */
 enum { GF_LOCAL_INPUTS = 16 };

@@ -147,7 +147,8 @@ static void count_path(const struct call *call)
 {
     static const enum gf_path paths[] = {
         [GF_PLAN_NONE] = GF_PATH_LOCAL, [GF_PLAN_LOCAL] = GF_PATH_LOCAL, [GF_PLAN_ONE_SHOT] = GF_PATH_ONE_SHOT,
-        [GF_PLAN_RING] = GF_PATH_RING, [GF_PLAN_HOST] = GF_PATH_HOST_SEQUENCED, [GF_PLAN_STAGE] = GF_PATH_STAGED,
+        [GF_PLAN_RING] = GF_PATH_RING, [GF_PLAN_HOST] = GF_PATH_HOST_SEQUENCED, [GF_PLAN_TWO_SHOT] = GF_PATH_TWO_SHOT,
+        [GF_PLAN_STAGE] = GF_PATH_STAGED,
     };
     const struct gf_plan *plan = gf_comm_last_plan(call->module->device_comm);
 
@@ -179,7 +180,8 @@ static int stage(const struct call *call, const char *reason)
 /* All ranks have device buffers. */
 static int run_natively(struct call *call)
 {
-    const struct gf_comm_buffers buffers = {.send = call->send, .recv = call->recv, .direct = call->from.direct && call->to.direct};
+    const struct gf_comm_buffers buffers = {.send = call->send, .recv = call->recv, .direct = call->from.direct && call->to.direct,
+                                            .send_where = &call->from, .recv_where = &call->to};
     mca_coll_gpufifo_module_t *module = call->module;
     struct gf_reason why = {""};
     gf_status status;

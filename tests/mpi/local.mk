@@ -15,6 +15,13 @@ tests_mpi_test_allreduce_SOURCES = tests/mpi/test_allreduce.c
 tests_mpi_test_allreduce_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_allreduce_LDADD = $(mpi_test_libs)
 
+check_PROGRAMS += tests/mpi/test_zerocopy
+tests_mpi_test_zerocopy_SOURCES = tests/mpi/test_zerocopy.c
+tests_mpi_test_zerocopy_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_test_zerocopy_LDADD = $(mpi_test_libs)
+TESTS += tests/mpi/zerocopy.sh
+dist_check_SCRIPTS += tests/mpi/zerocopy.sh
+
 check_PROGRAMS += tests/mpi/test_mixed
 tests_mpi_test_mixed_SOURCES = tests/mpi/test_mixed.c
 tests_mpi_test_mixed_CPPFLAGS = $(mpi_test_cppflags)

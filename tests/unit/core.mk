@@ -27,6 +27,7 @@ tests_core_programs = \
     tests/unit/test_proxy \
     tests/unit/test_pull \
     tests/unit/test_pull_plan \
+    tests/unit/test_registry \
     tests/unit/test_rescue \
     tests/unit/test_segment
 check_PROGRAMS += $(tests_core_programs)
@@ -74,6 +75,8 @@ tests_unit_test_pull_SOURCES = tests/unit/test_pull.c
 tests_unit_test_pull_LDADD = $(tests_core_libs)
 tests_unit_test_pull_plan_SOURCES = tests/unit/test_pull_plan.c
 tests_unit_test_pull_plan_LDADD = $(tests_core_libs)
+tests_unit_test_registry_SOURCES = tests/unit/test_registry.c
+tests_unit_test_registry_LDADD = $(tests_core_libs)
 tests_unit_test_rescue_SOURCES = tests/unit/test_rescue.c
 tests_unit_test_rescue_LDADD = $(tests_core_libs)
 tests_unit_test_segment_SOURCES = tests/unit/test_segment.c

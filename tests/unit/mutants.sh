@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Do the tests of the protocols notice faults? Builds four harnesses (test_protocol; test_pull_kernel for the faults from 11 on;
+# Do the tests of the protocols notice faults? Builds four harnesses (test_protocol; test_pull_kernel for 11 to 19;
 # test_agent_kernel for those from 31 on; test_copied for those from 40 on) with ThreadSanitizer and without, where they must
 # pass; then with each fault of kernels/mutants.h in turn, where it must fail.
 #
@@ -19,6 +19,10 @@
 #  11 OPEN_GATE               a closed launch writes into what is the program's again
 #  12 EARLY_END               both: the peer sees the end before the data; a race
 #  13 UNCOUNTED               both, the same
+#  20 EARLY_FLAG              both: old payload; a race
+#  21 RELAXED_FLAG            both, the same
+#  22 BLIND_FLAG              ThreadSanitizer only: x86 and the emulated device never reorder loads
+#  23 NO_MEETING              both: what peers have not stored yet; a race
 #  31 SPLIT_COMMAND           both: a command of words of two commands
 #  32 RELAXED_COMMAND         ThreadSanitizer only, as 2
 #  33 EARLY_DONE              both: an old result; a race
@@ -60,8 +64,8 @@ harness() {
     sanitizer=""
     [ "$kind" = plain ] || sanitizer=-fsanitize=thread
     case $2 in
-    ? | 10) sources=$protocol_sources faulty=$protocol_faulty ;;
-    1? | 2? | 39) sources=$pull_sources faulty=$pull_faulty ;;
+    ? | 10 | 2?) sources=$protocol_sources faulty=$protocol_faulty ;;
+    1? | 39) sources=$pull_sources faulty=$pull_faulty ;;
     3?) sources=$agent_sources faulty=$agent_faulty ;;
     *) sources=$copied_sources faulty=$copied_faulty ;;
     esac
@@ -123,6 +127,9 @@ expect_failure plain 10 "a block without data is silent"
 expect_failure plain 11 "closed in vain"
 expect_failure plain 12 "end before the barrier"
 expect_failure plain 13 "end by the first block"
+expect_failure plain 20 "flag before the barrier"
+expect_failure plain 21 "flag without release"
+expect_failure plain 23 "left before peers are done"
 expect_failure plain 40 "peer told when the copy starts"
 expect_failure plain 41 "slot given back when the copy starts"
 expect_failure plain 42 "copy without room"
@@ -144,6 +151,10 @@ expect_failure thread 2 "tail without acquire"
 expect_failure thread 3 "head without release"
 expect_failure thread 12 "end before the barrier"
 expect_failure thread 13 "end by the first block"
+expect_failure thread 20 "flag before the barrier"
+expect_failure thread 21 "flag without release"
+expect_failure thread 22 "flag without acquire"
+expect_failure thread 23 "left before peers are done"
 expect_failure thread 40 "peer told when the copy starts"
 expect_failure thread 43 "kernel told before the flush"
 expect_failure thread 45 "size after tail"

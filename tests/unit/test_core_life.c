@@ -46,11 +46,12 @@ static int mappings(void)
 /* One communicator with all that it can have: both kinds of connections, and the host's memory. */
 static int one_life(struct gftest_rank *rank, enum gf_force_transport transport)
 {
-    static const struct {
+    const struct {
         enum gf_force_algorithm asked;
         enum gf_algorithm expected;
     } algorithms[] = {
         { GF_ALGORITHM_ONE_SHOT, GF_PLAN_ONE_SHOT }, { GF_ALGORITHM_RING, GF_PLAN_RING }, { GF_ALGORITHM_HOST, GF_PLAN_HOST },
+        { GF_ALGORITHM_TWO_SHOT, transport == GF_TRANSPORT_SHM ? GF_PLAN_ONE_SHOT : GF_PLAN_TWO_SHOT },
     };
     struct gf_config config = gftest_config();
     struct gftest_comm c;

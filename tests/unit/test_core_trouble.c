@@ -19,7 +19,8 @@ enum { SECONDS = 120 };
 /* One failure of setting up: what must come out of creating a communicator, and of an allreduce of 500 floats on it. */
 struct set_up {
     const char *fault;
-    void (*configure)(int rank, struct gf_config *config);    /* may be null */
+    enum gf_force_algorithm asked;
+    void (*configure)(int rank, struct gf_config *config);    /* more settings; may be null */
     gf_status created;             /* of gf_comm_create, on all ranks */
     gf_status status;              /* of the allreduce, on all ranks */
     enum gf_algorithm algorithm;   /* of the allreduce */
@@ -36,6 +37,7 @@ static int set_up_body(struct gftest_rank *rank)
     struct gf_reason why = { "" };
 
     config.fault = s->fault;
+    config.algorithm = s->asked;
     if (s->configure) {
         s->configure(rank->rank, &config);
     }
@@ -67,18 +69,6 @@ static void expect_set_up(const char *emulated, struct set_up s)
     unsetenv("GPUFIFO_EMULATED");
 }
 
-static void ask_for_one_shot(int rank, struct gf_config *config)
-{
-    (void)rank;
-    config->algorithm = GF_ALGORITHM_ONE_SHOT;
-}
-
-static void ask_for_ring(int rank, struct gf_config *config)
-{
-    (void)rank;
-    config->algorithm = GF_ALGORITHM_RING;
-}
-
 static void ask_for_strict(int rank, struct gf_config *config)
 {
     (void)rank;
@@ -98,12 +88,12 @@ static void test_p2p_falls_back_to_shm(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-        expect_set_up("", (struct set_up){ .fault = faults[i], .configure = ask_for_one_shot, .algorithm = GF_PLAN_ONE_SHOT,
+        expect_set_up("", (struct set_up){ .fault = faults[i], .asked = GF_ALGORITHM_ONE_SHOT, .algorithm = GF_PLAN_ONE_SHOT,
             .warning = "next is shm", .warned = 1 });
     }
-    expect_set_up("", (struct set_up){ .fault = "ipc_open:2@1", .configure = ask_for_ring, .algorithm = GF_PLAN_RING,
+    expect_set_up("", (struct set_up){ .fault = "ipc_open:2@1", .asked = GF_ALGORITHM_RING, .algorithm = GF_PLAN_RING,
         .warning = "next is shm", .warned = 1 });
-    expect_set_up("noipc", (struct set_up){ .configure = ask_for_ring, .algorithm = GF_PLAN_RING });
+    expect_set_up("noipc", (struct set_up){ .asked = GF_ALGORITHM_RING, .algorithm = GF_PLAN_RING });
 }
 
 static void test_strict_fall_back_is_an_error(void **state)
@@ -134,9 +124,17 @@ static void test_paths_in_turn(void **state)
     expect_set_up("noipc", (struct set_up){ .fault = "attach:3+@1,host_segment:1@2", .status = GF_ERR_UNSUPPORTED,
         .algorithm = GF_PLAN_STAGE,
                                             .reason = "host memory could not be shared", .warning = "host cannot be used" });
-    expect_set_up("", (struct set_up){ .fault = "ipc_open:1@1,attach:3@1", .configure = ask_for_one_shot,
+    expect_set_up("", (struct set_up){ .fault = "ipc_open:1@1,attach:3@1", .asked = GF_ALGORITHM_ONE_SHOT,
         .status = GF_ERR_UNSUPPORTED,
                                        .algorithm = GF_PLAN_STAGE, .reason = "asked for", .warning = "one-shot cannot be used" });
+    /* The third export is that of the second call's buffer. */
+    expect_set_up("", (struct set_up){ .asked = GF_ALGORITHM_TWO_SHOT, .algorithm = GF_PLAN_TWO_SHOT });
+    expect_set_up("", (struct set_up){ .fault = "ipc_export:3@1", .asked = GF_ALGORITHM_TWO_SHOT, .algorithm = GF_PLAN_TWO_SHOT,
+        .warning = "rank 1: the step ipc_export" });
+    expect_set_up("", (struct set_up){ .fault = "ipc_open:2@2", .asked = GF_ALGORITHM_TWO_SHOT, .algorithm = GF_PLAN_ONE_SHOT,
+        .warning = "rank 2: the memory of rank 0 could not be mapped" });
+    expect_set_up("noipc", (struct set_up){ .asked = GF_ALGORITHM_TWO_SHOT, .algorithm = GF_PLAN_ONE_SHOT,
+        .warning = "two-shot cannot be used" });
     expect_set_up("", (struct set_up){ .fault = "launch:1@1", .algorithm = GF_PLAN_HOST, .warning = "the host reduces instead" });
 }
 
@@ -173,7 +171,7 @@ static void test_one_process_at_a_time(void **state)
 {
     (void)state;
     expect_set_up("solo", (struct set_up){ .algorithm = GF_PLAN_HOST });
-    expect_set_up("solo", (struct set_up){ .configure = ask_for_ring, .algorithm = GF_PLAN_HOST });
+    expect_set_up("solo", (struct set_up){ .asked = GF_ALGORITHM_RING, .algorithm = GF_PLAN_HOST });
     expect_set_up("blocks=2", (struct set_up){ .algorithm = GF_PLAN_HOST });
 }
 
@@ -239,7 +237,8 @@ static int dies_body(struct gftest_rank *rank)
     return 0;
 }
 
-static const enum gf_force_algorithm algorithms[] = { GF_ALGORITHM_ONE_SHOT, GF_ALGORITHM_RING, GF_ALGORITHM_HOST };
+static const enum gf_force_algorithm algorithms[] = { GF_ALGORITHM_ONE_SHOT, GF_ALGORITHM_RING, GF_ALGORITHM_HOST,
+                                                        GF_ALGORITHM_TWO_SHOT };
 enum { ALGORITHMS = sizeof algorithms / sizeof algorithms[0] };
 
 static void test_killed_peer_is_named(void **state)
@@ -271,7 +270,7 @@ static int misbehave(struct gftest_rank *rank, struct gftest_comm *c, const stru
         GFTEST_CHECK(rank, strstr(why.text, "the test said so"), "%s", why.text);
         return 0;
     case SENDS_NULL:
-        status = gf_comm_allreduce(c->comm, &(struct gf_comm_buffers){NULL, NULL, false}, 3000, GF_FLOAT, GF_SUM, &why);
+        status = gf_comm_allreduce(c->comm, &(struct gf_comm_buffers){.direct = false}, 3000, GF_FLOAT, GF_SUM, &why);
         GFTEST_CHECK(rank, status == GF_ERR_INVALID && strstr(why.text, "null"), "%s: %s", gf_status_string(status), why.text);
         return 0;
     case CANNOT_LAUNCH:
@@ -316,7 +315,8 @@ static void expect_trouble(struct trouble t)
 {
     for (int a = 0; a < ALGORITHMS; a++) {
         t.algorithm = algorithms[a];
-        if (t.what != CANNOT_LAUNCH || t.algorithm != GF_ALGORITHM_HOST) {
+        /* The host launches nothing, and two-shot nothing before all have come. */
+        if (t.what != CANNOT_LAUNCH || t.algorithm == GF_ALGORITHM_ONE_SHOT || t.algorithm == GF_ALGORITHM_RING) {
             gftest_expect(3, trouble_body, &t, SECONDS);
         }
     }
@@ -356,10 +356,10 @@ static int refused_body(struct gftest_rank *rank)
     GFTEST_CHECK(rank, gf_driver_open("emulated", &driver, &why) == GF_OK && gf_device_open(driver, 0, &device, &why) == GF_OK);
     device->caps.host_types = rank->rank != 1;
     GFTEST_CHECK(rank, gftest_comm_open(rank, &config, &c, &why) == GF_OK, "%s", why.text);
-    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){bytes, bytes, false}, 2, GF_FLOAT, GF_BAND, &why) == GF_ERR_INVALID);
-    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){bytes, bytes, false}, SIZE_MAX / 2, GF_FLOAT, GF_SUM, &why) == GF_ERR_INVALID);
-    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){NULL, NULL, false}, 0, GF_FLOAT, GF_SUM, &why) == GF_OK);
-    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){bytes, bytes, false}, 100, GF_LONG_DOUBLE, GF_SUM, &why) == GF_ERR_UNSUPPORTED);
+    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){.send = bytes, .recv = bytes}, 2, GF_FLOAT, GF_BAND, &why) == GF_ERR_INVALID);
+    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){.send = bytes, .recv = bytes}, SIZE_MAX / 2, GF_FLOAT, GF_SUM, &why) == GF_ERR_INVALID);
+    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){.direct = false}, 0, GF_FLOAT, GF_SUM, &why) == GF_OK);
+    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){.send = bytes, .recv = bytes}, 100, GF_LONG_DOUBLE, GF_SUM, &why) == GF_ERR_UNSUPPORTED);
     GFTEST_CHECK(rank, strstr(why.text, "no arithmetic"), "%s", why.text);
     what.type = GF_DOUBLE;
     GFTEST_CHECK(rank, gftest_allreduce(rank, &c, &what) == 0);

@@ -18,9 +18,9 @@ enum { BYTES = 4096 };
 static const int owner = 1, other_owner = 2;
 
 /* As a peer offers a buffer. buffer_id tells an allocation from a later one at the same place. */
-static struct gf_offer offer_of(gf_device *device, uint64_t base, uint64_t buffer_id)
+static struct gf_buffer offer_of(gf_device *device, uint64_t base, uint64_t buffer_id)
 {
-    struct gf_offer offer = {.bytes = 8, .buffer_id = buffer_id, .base = base, .size = BYTES};
+    struct gf_buffer offer = {.id = buffer_id, .base = base, .size = BYTES};
     void *memory;
 
     assert_int_equal(gf_device_alloc(device, BYTES, &memory, NULL), GF_OK);
@@ -34,7 +34,7 @@ static void test_kept(void **state)
 {
     (void)state;
     struct gf_imports imports = {.device = fake_cuda_open_device()};
-    struct gf_offer offer = offer_of(imports.device, 1 << 20, 7);
+    struct gf_buffer offer = offer_of(imports.device, 1 << 20, 7);
     struct gf_import *first, *again;
     struct gf_reason why;
 
@@ -55,7 +55,7 @@ static void test_stale_is_kept(void **state)
 {
     (void)state;
     struct gf_imports imports = {.device = fake_cuda_open_device()};
-    struct gf_offer old = offer_of(imports.device, 1 << 20, 7), new = offer_of(imports.device, 1 << 20, 8);
+    struct gf_buffer old = offer_of(imports.device, 1 << 20, 7), new = offer_of(imports.device, 1 << 20, 8);
     struct gf_import *import;
     struct gf_reason why;
 
@@ -73,7 +73,7 @@ static void test_stale_is_kept(void **state)
 static void refuse_second(uint64_t near)
 {
     struct gf_imports imports = {.device = fake_cuda_open_device()};
-    struct gf_offer old = offer_of(imports.device, 1 << 20, 7), new = offer_of(imports.device, (1 << 20) + near, 8);
+    struct gf_buffer old = offer_of(imports.device, 1 << 20, 7), new = offer_of(imports.device, (1 << 20) + near, 8);
     struct gf_import *import, *second;
     struct gf_reason why = {""};
 

@@ -175,7 +175,7 @@ static int stale_body(struct gftest_rank *rank)
             struct gf_pull pull;
 
             GFTEST_CHECK(rank, gf_pull_start(m.engine, &name, to, NULL, BYTES, &pull, &why) == GF_OK, "%s", why.text);
-            GFTEST_CHECK(rank, pull.import->buffer_id == pull.offer->buffer_id, "the mapping of another buffer");
+            GFTEST_CHECK(rank, pull.import->buffer_id == pull.offer->buffer.id, "the mapping of another buffer");
             GFTEST_CHECK(rank, gftest_wait_pull(&m, &pull, &why) == GF_OK, "%s", why.text);
             GFTEST_CHECK(rank, gftest_holds(&m, to, BYTES, i), "message %llu", (unsigned long long)i);
         }

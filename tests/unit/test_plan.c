@@ -161,9 +161,43 @@ static void test_what_is_unavailable_is_avoided(void **state)
     assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_STAGE);
 }
 
+/* Two-shot is for who asks for it, and never fails a call: where the buffers cannot be mapped, the rest of the choice is as without
+ * it. */
+static void test_two_shot_is_asked_for(void **state)
+{
+    struct gf_config config = default_config();
+    struct gf_plan_input small = default_input(2), large = default_input(16 << 20);
+
+    (void)state;
+    config.algorithm = GF_ALGORITHM_TWO_SHOT;
+    struct gf_plan plan = plan_of(&config, &large);
+
+    assert_int_equal(plan.algorithm, GF_PLAN_TWO_SHOT);
+    assert_int_equal(plan.blocks, 33);
+    assert_int_equal(plan_of(&config, &small).blocks, 1);
+    large.blocks = 200;
+    assert_int_equal(plan_of(&config, &large).blocks, GF_MAX_CHANNELS);
+    small.unavailable = large.unavailable = 1u << GF_PLAN_TWO_SHOT;
+    assert_int_equal(plan_of(&config, &small).algorithm, GF_PLAN_ONE_SHOT);
+    plan = plan_of(&config, &large);
+    assert_int_equal(plan.algorithm, GF_PLAN_RING);
+    assert_non_null(strstr(plan.reason, "not all ranks can map"));
+    assert_non_null(strstr(plan.reason, "one_shot_bytes"));
+    config.strict = true;
+    assert_int_equal(plan_of(&config, &large).algorithm, GF_PLAN_STAGE);
+    config.protocol = GF_PROTOCOL_SIMPLE;
+    large.unavailable = 0;
+    assert_int_equal(plan_of(&config, &large).algorithm, GF_PLAN_STAGE);
+    config.protocol = GF_PROTOCOL_AUTO;
+    large.kernels_may_wait = false;
+    config.strict = false;
+    assert_int_equal(plan_of(&config, &large).algorithm, GF_PLAN_HOST);
+}
+
 static void check_limits(const struct gf_config *config, const struct gf_plan_input *input, const struct gf_plan *plan)
 {
-    bool launches = plan->algorithm == GF_PLAN_ONE_SHOT || plan->algorithm == GF_PLAN_RING;
+    bool launches = plan->algorithm == GF_PLAN_ONE_SHOT || plan->algorithm == GF_PLAN_RING
+        || plan->algorithm == GF_PLAN_TWO_SHOT;
 
     assert_true(plan->reason[0] != '\0');
     assert_true(!launches || input->kernels_may_wait);
@@ -194,7 +228,7 @@ static void test_any_input(void **state)
 
         config.ll_slot_bytes = (size_t)GF_LINE << random() % 12;
         config.one_shot_bytes = (size_t)random() >> random() % 31;
-        config.algorithm = (enum gf_force_algorithm)(random() % 4 * (random() % 2));
+        config.algorithm = (enum gf_force_algorithm)(random() % 5 * (random() % 2));
         config.protocol = (enum gf_force_protocol)(random() % 3 * (random() % 2));
         config.strict = random() % 2;
         input.type = (enum gf_type)(random() % GF_TYPE_COUNT);
@@ -202,7 +236,7 @@ static void test_any_input(void **state)
         input.blocks = 1 + (int)(random() % 64);
         input.kernels_may_wait = random() % 4 != 0;
         input.device_has_type = random() % 4 != 0;
-        input.unavailable = random() % 2 ? (unsigned)(random() % 8) << GF_PLAN_ONE_SHOT : 0;
+        input.unavailable = random() % 2 ? (unsigned)(random() % 16) << GF_PLAN_ONE_SHOT : 0;
         struct gf_plan first = plan_of(&config, &input), second;
 
         gf_plan_allreduce(&config, &input, &second);
@@ -231,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_kernels_that_cannot_run_at_once_never_wait),
         cmocka_unit_test(test_types_of_the_host_are_staged),
         cmocka_unit_test(test_what_is_unavailable_is_avoided),
+        cmocka_unit_test(test_two_shot_is_asked_for),
         cmocka_unit_test(test_any_input),
         cmocka_unit_test(test_names),
     };

@@ -29,6 +29,9 @@ enum { WORLDS = 8 };
 enum { WORLDS = 24 };
 #endif
 
+static const char *const algorithm_names[] = { "ring", "one-shot", "two-shot" };
+enum { ALGORITHMS = 3 };
+
 static uint64_t seed;
 
 static uint64_t deadline_ns(void)
@@ -65,8 +68,8 @@ static void make_call(struct call *c, const struct world_shape *shape, uint64_t 
     choose_pair(&type, &op, random);
     size_t size = gf_type_size(type), most = MOST_BYTES / size;
     size_t count = 1 + scalar_random(random) % (scalar_random(random) % 2 ? 8 : most);
-    c->call.one_shot = scalar_random(random) % 2;
-    c->call.blocks = c->call.one_shot ? 1 + scalar_random(random) % shape->blocks : shape->blocks;
+    c->call.algorithm = scalar_random(random) % ALGORITHMS;
+    c->call.blocks = c->call.algorithm == WORLD_RING ? shape->blocks : 1 + scalar_random(random) % shape->blocks;
     c->call.data = (struct gf_reduction){ .count = count, .type = type, .op = op };
     c->in_place = scalar_random(random) % 2;
     c->offset = scalar_random(random) % 3 * (size < 8 ? size : 8);
@@ -96,7 +99,7 @@ static void compare(struct actor *a, const struct call *c, int launch)
     for (size_t i = 0; i < c->call.data.count && !a->wrong[0]; i++)
         if (!scalar_equal(type, c->recv[a->rank] + c->offset + i * size, c->expected + c->offset + i * size, false))
             snprintf(a->wrong, sizeof a->wrong, "rank %u, launch %d (%s, %u blocks), %s of %zu %s: element %zu is wrong",
-                     a->rank, launch, c->call.one_shot ? "one-shot" : "ring", c->call.blocks, gf_op_name(c->call.data.op),
+                     a->rank, launch, algorithm_names[c->call.algorithm], c->call.blocks, gf_op_name(c->call.data.op),
                      (size_t)c->call.data.count, gf_type_name(type), i);
 }
 
@@ -111,7 +114,7 @@ static void *act(void *argument)
         enum gf_kernel_error error = world_launch(a->script->world, a->rank, &call);
         if (error != GF_KERNEL_OK)
             snprintf(a->wrong, sizeof a->wrong, "rank %u, launch %d (%s): the kernel reports error %d", a->rank, i,
-                     call.one_shot ? "one-shot" : "ring", (int)error);
+                     algorithm_names[call.algorithm], (int)error);
         else
             compare(a, c, i);
     }
@@ -182,9 +185,9 @@ static void a_sender_keeps_to_its_credit(void **state)
     }
 }
 
-static struct world_call float_sum(bool one_shot, const float *send, float *recv, uint64_t count)
+static struct world_call float_sum(enum world_algorithm algorithm, const float *send, float *recv, uint64_t count)
 {
-    struct world_call call = { one_shot, 1, { send, recv, count, GF_FLOAT, GF_SUM } };
+    struct world_call call = { algorithm, 1, { send, recv, count, GF_FLOAT, GF_SUM }, true };
     return call;
 }
 
@@ -193,10 +196,10 @@ static void a_missing_peer_is_a_timeout(void **state)
     (void)state;
     struct world_shape shape = { .ranks = 2, .blocks = 1, .threads = 3, .ll_slot_bytes = 256, .slot_bytes = 128,
                                  .deadline_ns = 1000000 };
-    for (int one_shot = 0; one_shot < 2; one_shot++) {
+    for (int algorithm = 0; algorithm < ALGORITHMS; algorithm++) {
         struct world *world = world_create(&shape);
         float data[64] = { 0 };
-        struct world_call call = float_sum(one_shot, data, data, 64);
+        struct world_call call = float_sum(algorithm, data, data, 64);
         assert_int_equal(world_launch(world, 0, &call), GF_KERNEL_TIMEOUT);
         world_destroy(world);
     }
@@ -206,10 +209,10 @@ static void an_abort_ends_the_wait(void **state)
 {
     (void)state;
     struct world_shape shape = { .ranks = 3, .blocks = 1, .threads = 3, .ll_slot_bytes = 256, .slot_bytes = 128 };
-    for (int one_shot = 0; one_shot < 2; one_shot++) {
+    for (int algorithm = 0; algorithm < ALGORITHMS; algorithm++) {
         struct world *world = world_create(&shape);
         float data[64] = { 0 };
-        struct world_call call = float_sum(one_shot, data, data, 64);
+        struct world_call call = float_sum(algorithm, data, data, 64);
         world_abort(world);
         assert_int_equal(world_launch(world, 1, &call), GF_KERNEL_ABORTED);
         world_destroy(world);
@@ -226,7 +229,7 @@ static void *launch_lesser(void *argument)
 {
     struct lesser *l = argument;
     float data[8] = { 0 };
-    struct world_call call = float_sum(false, data, data, 8);
+    struct world_call call = float_sum(WORLD_RING, data, data, 8);
     l->error = world_launch(l->world, 1, &call);
     return NULL;
 }
@@ -237,7 +240,7 @@ static void unequal_counts_are_noticed(void **state)
     struct world_shape shape = { .ranks = 2, .blocks = 1, .threads = 1, .ll_slot_bytes = 256, .slot_bytes = 128 };
     struct lesser lesser = { .world = world_create(&shape) };
     float data[64] = { 0 };
-    struct world_call call = float_sum(false, data, data, 64);
+    struct world_call call = float_sum(WORLD_RING, data, data, 64);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, launch_lesser, &lesser), 0);
     assert_int_equal(world_launch(lesser.world, 0, &call), GF_KERNEL_MISMATCH);
@@ -263,7 +266,7 @@ static void *wear_out_epochs(void *argument)
     enum { FULL = 32 };
     struct wearer *w = argument;
     float data[FULL] = { 0 };
-    struct world_call full = float_sum(true, data, data, FULL), brief = float_sum(true, data, data, 1);
+    struct world_call full = float_sum(WORLD_ONE_SHOT, data, data, FULL), brief = float_sum(WORLD_ONE_SHOT, data, data, 1);
     w->all_right = world_launch(w->world, w->rank, &full) == GF_KERNEL_OK;
     for (uint32_t epoch = 2; w->all_right && epoch < GF_LL_EPOCH_LAST; epoch++)
         w->all_right = world_launch(w->world, w->rank, &brief) == GF_KERNEL_OK;

@@ -5,8 +5,10 @@
 #include "tests/unit/world.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "kernels/emulated_table.h"
 
@@ -28,6 +30,10 @@ struct rank_memory {
     uint32_t blocks_done, error;
     uint64_t done, ticket;
     uint32_t epoch;                           /* of the next piece */
+    char *flags;                              /* ranks × GF_MAX_CHANNELS lines */
+    uint64_t calls;                           /* by two-shot, so far */
+    struct gf_reduction data[2];              /* of the last of these, by turns */
+    uint64_t entered;                         /* how many it has entered */
     bool lost_ticket;
 };
 
@@ -37,6 +43,13 @@ struct world {
     pthread_barrier_t sweep;
     struct rank_memory *rank[WORLD_MAX_RANKS];
 };
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 static void *zeroed(size_t bytes)
 {
@@ -52,6 +65,7 @@ static void make_rank(struct world *w, uint32_t r)
     struct rank_memory *m = w->rank[r] = zeroed(sizeof *m);
     m->ll_slots = zeroed(shape->ranks * 2 * shape->ll_slot_bytes);
     m->slots = zeroed(shape->blocks * GF_FIFO_DEPTH * shape->slot_bytes);
+    m->flags = zeroed((size_t)shape->ranks * GF_MAX_CHANNELS * GF_LINE);
     m->epoch = 1;
     for (uint32_t b = 0; b < shape->blocks; b++) {
         m->block[b] = gf_block_create(shape->threads, shape->weak, shape->seed + 100 * r + b);
@@ -98,6 +112,7 @@ void world_destroy(struct world *w)
             gf_block_destroy(w->rank[r]->block[b]);
         free(w->rank[r]->ll_slots);
         free(w->rank[r]->slots);
+        free(w->rank[r]->flags);
         free(w->rank[r]);
     }
     pthread_barrier_destroy(&w->sweep);
@@ -166,6 +181,38 @@ static void launch_ring(struct world *w, struct rank_memory *m, const struct gf_
     run_kernel(w, m, GF_KERNEL_ALLREDUCE_RING, call->blocks, &work);
 }
 
+/* Waits for all ranks' buffers, as core/registry.c does; false: the world is over, or the time is up. */
+static bool meet(struct world *w, struct rank_memory *m, const struct gf_reduction *data)
+{
+    uint64_t call = ++m->calls, began = now_ns();
+    m->data[call % 2] = *data;
+    __atomic_store_n(&m->entered, call, __ATOMIC_RELEASE);
+    for (uint32_t q = 0; q < w->shape.ranks; q++)
+        while (__atomic_load_n(&w->rank[q]->entered, __ATOMIC_ACQUIRE) < call) {
+            if (__atomic_load_n(&w->abort, __ATOMIC_RELAXED) || now_ns() - began > w->shape.deadline_ns)
+                return false;
+            sched_yield();
+        }
+    return true;
+}
+
+static void launch_two_shot(struct world *w, struct rank_memory *m, const struct gf_task *task, const struct world_call *call)
+{
+    struct gf_two_shot_work work = { .task = *task, .data = call->data };
+    if (!call->alone && !meet(w, m, &call->data)) {
+        m->error = GF_KERNEL_TIMEOUT;
+        return;
+    }
+    work.epoch = call->alone ? 1 : m->calls;
+    for (uint32_t q = 0; q < w->shape.ranks; q++) {
+        const struct gf_reduction *data = call->alone ? &call->data : &w->rank[q]->data[m->calls % 2];
+        work.send[q] = data->send;
+        work.recv[q] = data->recv;
+        work.flags[q] = w->rank[q]->flags;
+    }
+    run_kernel(w, m, GF_KERNEL_ALLREDUCE_TWO_SHOT, call->blocks, &work);
+}
+
 enum gf_kernel_error world_launch(struct world *w, uint32_t rank, const struct world_call *call)
 {
     struct rank_memory *m = w->rank[rank];
@@ -173,10 +220,11 @@ enum gf_kernel_error world_launch(struct world *w, uint32_t rank, const struct w
         .rank = rank, .ranks = w->shape.ranks, .abort = &w->abort, .deadline_ns = w->shape.deadline_ns,
         .blocks_done = &m->blocks_done, .done = &m->done, .error = &m->error, .ticket = ++m->ticket,
     };
-    if (call->one_shot)
-        launch_one_shot(w, m, &task, call);
-    else
-        launch_ring(w, m, &task, call);
+    switch (call->algorithm) {
+    case WORLD_ONE_SHOT: launch_one_shot(w, m, &task, call); break;
+    case WORLD_TWO_SHOT: launch_two_shot(w, m, &task, call); break;
+    default: launch_ring(w, m, &task, call); break;
+    }
     m->lost_ticket |= m->done != m->ticket || m->blocks_done != 0;
     return m->error;
 }

@@ -28,16 +28,19 @@ struct world;
 struct world *world_create(const struct world_shape *shape);
 void world_destroy(struct world *world);
 
-/* One call as one rank makes it. blocks: of this launch, for one-shot any number up to the shape's, equal on all ranks. */
+enum world_algorithm { WORLD_RING, WORLD_ONE_SHOT, WORLD_TWO_SHOT };
+
+/* One call as one rank makes it. blocks: of this launch, but for the ring any number up to the shape's, equal on all ranks. */
 struct world_call {
-    bool one_shot;
+    enum world_algorithm algorithm;
     uint32_t blocks;
     struct gf_reduction data;
+    bool alone;                   /* two-shot: launches without having met anybody, all buffers are its own */
 };
 
 /* Runs the kernel of this rank and returns when it has ended; the result is what the kernel reported. Ranks call it from
  * threads of their own, each rank the same sequence of calls. When LL epochs run out, the ranks meet and the slots are
- * swept. */
+ * swept. For two-shot they meet first, as their hosts would, and learn where the others' buffers are. */
 enum gf_kernel_error world_launch(struct world *world, uint32_t rank, const struct world_call *call);
 
 /* Makes every kernel leave. */

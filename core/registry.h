@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Buffers of the program that all ranks of a communicator have mapped, so that kernels load from and store to peers' buffers
+ * directly. Ranks of one node.
+ *
+ * Each rank has a page of shared host memory: places for allocations, and a record of what it brings to a call. A buffer is
+ * known by the id of its allocation, which no later allocation has: freed and allocated again at the same address, it is
+ * another one, and gets a place of its own. So in each call a rank
+ *   1. finds the places of its buffers by their ids; what has none takes that of the one not used for the longest time, and is
+ *      *fresh*; so is a place whose buffer has been freed;
+ *   2. publishes its record, and waits for the records of all: now all have entered;
+ *   3. if any rank has fresh places: unmaps what lay there, maps what lies there now, publishes whose buffers it could not map,
+ *      and waits for what all have published.
+ * Programs repeat their buffers, so step 3 is rare, and a call costs a store and a look at each peer.
+ *
+ * All ranks draw the same conclusions, since they look at the same records and verdicts. Two records a rank suffice, by turns:
+ * who writes that of call k + 2 has seen all enter call k + 1, and so be done with the records of call k. A place is written
+ * anew only in a call after one that all have left step 3 of. tests/model/registry.pml checks both.
+ *
+ * Freed memory goes back soon, although a mapping holds it: each call looks whether one more of the rank's places has been
+ * freed, and a call with fresh places at all of them. Mappings that no place needs are closed at once. Closing may wait for
+ * all kernels of this process; that is what freeing did to the owner.
+ */
+#ifndef GF_CORE_REGISTRY_H
+#define GF_CORE_REGISTRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/buffer.h"
+#include "core/exports.h"
+#include "core/fault.h"
+#include "core/imports.h"
+#include "core/segment.h"
+#include "core/watch.h"
+
+enum {
+    GF_REGISTRY_PLACES = 16,       /* allocations a rank */
+    GF_REGISTRY_BUFFERS = 3,       /* of one call */
+    GF_REGISTRY_REFUSED = GF_REGISTRY_PLACES     /* the place of a buffer that cannot be mapped by others */
+};
+
+/* What a rank brings to one call. Written by that rank before it publishes `entered`. */
+struct gf_registry_record {
+    uint64_t what[2];              /* of the call: must be equal on all ranks */
+    uint64_t offset[GF_REGISTRY_BUFFERS];   /* in the allocation */
+    uint8_t place[GF_REGISTRY_BUFFERS];
+    uint8_t reserved;
+    uint32_t fresh;                /* bit p: place p has a new buffer, or none any more */
+    char apart[GF_LINE - 48];
+    char why[2 * GF_LINE];         /* where a place is REFUSED */
+};
+_Static_assert(sizeof(struct gf_registry_record) == 3 * GF_LINE, "records do not share lines");
+
+/* A rank's page; only that rank writes. */
+struct gf_registry_page {
+    uint64_t entered;              /* the last call whose record is written */
+    char apart[GF_LINE - sizeof(uint64_t)];
+    uint64_t judged;               /* the last call with fresh places whose verdict is written */
+    uint64_t unmapped;             /* the verdict: bit r: a fresh buffer of rank r could not be mapped */
+    char apart_too[GF_LINE - 2 * sizeof(uint64_t)];
+    char why[2 * GF_LINE];
+    struct gf_registry_record records[2];
+    struct gf_buffer places[GF_REGISTRY_PLACES];
+};
+
+/* What one rank knows of a rank's places; one's own have no import. */
+struct gf_registry_rank {
+    struct gf_registry_page *page;
+    struct gf_import *imports[GF_REGISTRY_PLACES];
+    char *kernel_base[GF_REGISTRY_PLACES];       /* of the allocation */
+    uint32_t refused;              /* bit p: the buffer at place p could not be mapped by all; the same on all ranks */
+};
+
+/* One rank's view. Owned by whoever made it; one thread at a time. */
+struct gf_registry {
+    gf_device *device;
+    struct gf_watch *watch;
+    struct gf_fault *fault;
+    uint64_t deadline_ns;              /* of one wait, 0: none */
+    int rank, ranks;
+    struct gf_segment *segments;       /* [ranks] */
+    struct gf_registry_rank *of;       /* [ranks] */
+    struct gf_exports exports;
+    struct gf_imports imports;
+    uint64_t call;                     /* the last one entered; the same on all ranks */
+    uint64_t used[GF_REGISTRY_PLACES]; /* the last call that used the own place; 0: it is empty */
+    uint32_t look;                     /* the own place that is looked at next */
+    struct gf_registry_record *records[GF_MAX_RANKS];    /* of the call */
+    struct gf_reason refused_why;
+};
+
+/* Collective; the same result on all ranks. deadline_ms: the longest that one wait for a peer may take, 0: no limit.
+ * GF_ERR_UNSUPPORTED: these ranks cannot share host memory. After an error nothing is
+ * left behind. */
+gf_status gf_registry_create(struct gf_registry *g, gf_device *device, struct gf_watch *watch, struct gf_fault *fault,
+                             uint64_t deadline_ms, struct gf_reason *why);
+
+/* One buffer of a call. */
+struct gf_registry_buffer {
+    const void *address;               /* user address in device memory of this device */
+    size_t bytes;
+    const struct gf_pointer *where;    /* what gf_driver_pointer says of it; null: not asked yet */
+};
+
+/* Collective: enters the next call and returns when all have. what: two numbers that must be equal on all ranks.
+ * GF_OK: all ranks have mapped all these buffers; gf_registry_address tells where. GF_ERR_UNSUPPORTED: not all can, which all
+ * ranks are told alike. GF_ERR_PEER: the numbers differ, or a process has ended; GF_ERR_TIMEOUT; GF_ERR_ABORTED and the like
+ * as gf_watch_poll. */
+gf_status gf_registry_enter(struct gf_registry *g, const struct gf_registry_buffer buffers[GF_REGISTRY_BUFFERS],
+                            const uint64_t what[2], struct gf_reason *why);
+
+/* Kernel address here of buffer i of that rank in the call that was entered with GF_OK. */
+static inline char *gf_registry_address(const struct gf_registry *g, int rank, int i)
+{
+    const struct gf_registry_record *record = g->records[rank];
+
+    return g->of[rank].kernel_base[record->place[i]] + record->offset[i];
+}
+
+/* Not collective: unmaps everything and lets go of the pages. No kernel of this rank may run. Idempotent; zeros are allowed. */
+void gf_registry_destroy(struct gf_registry *g);
+
+#endif

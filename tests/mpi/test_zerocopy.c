@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * MPI_Allreduce with buffers as programs have them: freed and allocated again between calls, on some ranks only; several in one
+ * allocation, at other offsets on each rank; in place on some ranks; the same buffers on several communicators.
+ *
+ * Usage: test_zerocopy [path=NAME] [rounds=N] PART...   with the parts reuse, offsets, communicators
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "examples/paths.h"
+#include "tests/mpi/values.h"
+
+enum { MOST = 6000 };             /* elements of a call */
+
+/* What a rank contributes to element i of a call. */
+static int32_t contribution(uint64_t call, int rank, size_t i)
+{
+    return (int32_t)((call * 31 + i * 7) % 1009 + (size_t)rank * 1013);
+}
+
+/* One call from send to recv, both with room for count elements of device memory. The same buffer: in place. */
+static void check_call(struct harness *h, struct buffer *send, size_t from, struct buffer *recv, size_t to, size_t count,
+                       uint64_t call, MPI_Comm comm)
+{
+    int rank, ranks;
+    bool in_place = send == recv && from == to;
+    int32_t *host = host_alloc(h, (send->bytes > recv->bytes ? send->bytes : recv->bytes)), *data = host + from;
+    size_t wrong = 0;
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    buffer_read(send, host);
+    for (size_t i = 0; i < count; i++) {
+        data[i] = contribution(call, rank, i);
+    }
+    buffer_write(send, host);
+    int result = MPI_Allreduce(in_place ? MPI_IN_PLACE : (int32_t *)(void *)send->data + from, (int32_t *)(void *)recv->data + to,
+                               (int)count, MPI_INT32_T, MPI_SUM, comm);
+
+    buffer_read(recv, host);
+    data = host + to;
+    for (size_t i = 0; i < count; i++) {
+        int32_t expected = 0;
+
+        for (int r = 0; r < ranks; r++) {
+            expected += contribution(call, r, i);
+        }
+        wrong += data[i] != expected;
+    }
+    harness_check(h, result == MPI_SUCCESS && wrong == 0, "call %llu of %zu elements: result %d, %zu are wrong",
+                  (unsigned long long)call, count, result, wrong);
+    free(host);
+}
+
+/* The ranks draw the same counts; which buffer, and whether it is a new one, each draws for itself. */
+static void check_reuse(struct harness *h, int rounds)
+{
+    enum { BUFFERS = 20 };
+    struct buffer buffers[BUFFERS] = { 0 };
+    uint64_t common = 4711, own = 1000 + (uint64_t)h->rank;
+
+    for (int round = 0; round < rounds; round++) {
+        size_t count = random_next(&common) % MOST + 1;
+        struct buffer *used[2];
+
+        for (int i = 0; i < 2; i++) {
+            used[i] = &buffers[random_next(&own) % (random_next(&own) % 4 ? 4 : BUFFERS)];
+            if (used[i]->data && (used[i]->bytes < count * 4 || (i == 0 && random_next(&own) % 3 == 0))) {
+                buffer_destroy(used[i], "reuse");
+                used[i]->data = NULL;
+            }
+            if (!used[i]->data) {
+                buffer_create(h, used[i], GPUFIFO_MEMORY_DEVICE, (count + random_next(&own) % 100) * 4, random_next(&own) % 4 * 4);
+            }
+        }
+        check_call(h, used[0], 0, used[1], 0, count, (uint64_t)round, MPI_COMM_WORLD);
+    }
+    for (int i = 0; i < BUFFERS; i++) {
+        if (buffers[i].data) {
+            buffer_destroy(&buffers[i], "reuse");
+        }
+    }
+}
+
+/* Send and receive buffers in the two halves of one allocation, or the same, as each rank draws. */
+static void check_offsets(struct harness *h, int rounds)
+{
+    struct buffer buffer;
+    uint64_t common = 99, own = 2000 + (uint64_t)h->rank;
+
+    buffer_create(h, &buffer, GPUFIFO_MEMORY_DEVICE, (size_t)4 * MOST * 4, 0);
+    for (int round = 0; round < rounds; round++) {
+        size_t count = random_next(&common) % MOST + 1;
+        size_t half = random_next(&own) % 2, shift = random_next(&own) % 3 ? 4 : 1;
+        size_t from = half * 2 * MOST + random_next(&own) % (MOST / 8) * shift;
+        size_t to = random_next(&own) % 2 ? from : (1 - half) * 2 * MOST + random_next(&own) % (MOST / 8) * shift;
+
+        check_call(h, &buffer, from, &buffer, to, count, (uint64_t)round, MPI_COMM_WORLD);
+    }
+    buffer_destroy(&buffer, "offsets");
+}
+
+static void check_communicators(struct harness *h, int rounds)
+{
+    MPI_Comm comms[3] = { MPI_COMM_WORLD };
+    struct buffer send, recv;
+    uint64_t common = 5;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
+    MPI_Comm_split(MPI_COMM_WORLD, h->rank == 0, -h->rank, &comms[2]);
+    for (int turn = 0; turn < 2; turn++) {
+        buffer_create(h, &send, GPUFIFO_MEMORY_DEVICE, MOST * 4, 0);
+        buffer_create(h, &recv, GPUFIFO_MEMORY_DEVICE, MOST * 4, 0);
+        for (int round = 0; round < rounds; round++) {
+            size_t count = random_next(&common) % MOST + 1;
+
+            check_call(h, &send, 0, &recv, 0, count, (uint64_t)round, comms[random_next(&common) % 3]);
+        }
+        buffer_destroy(&send, "communicators");
+        buffer_destroy(&recv, "communicators");
+    }
+    MPI_Comm_free(&comms[1]);
+    MPI_Comm_free(&comms[2]);
+}
+
+/* After the calls: was the path taken, and no other? */
+static void check_path(struct harness *h, const char *name, const struct paths_counters *counters)
+{
+    struct paths taken;
+    char text[512];
+    unsigned long long wanted = 0, calls = 0;
+
+    paths_read(counters, &taken);
+    paths_print(&taken, "none that gpufifo counts", text, sizeof text);
+    for (int i = 0; i < taken.count; i++) {
+        calls += taken.path[i].calls;
+        wanted += strcmp(taken.path[i].name, name) == 0 ? taken.path[i].calls : 0;
+    }
+    harness_check(h, wanted > 0 && wanted == calls, "expected the path %s alone, but took: %s", name, text);
+}
+
+static void run_part(struct harness *h, const char *part, int rounds)
+{
+    if (strcmp(part, "reuse") == 0) {
+        check_reuse(h, rounds);
+    } else if (strcmp(part, "offsets") == 0) {
+        check_offsets(h, rounds);
+    } else if (strcmp(part, "communicators") == 0) {
+        check_communicators(h, rounds);
+    } else {
+        harness_check(h, false, "there is no part \"%s\": reuse, offsets, communicators", part);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct harness h;
+    struct paths_counters counters;
+    const char *path = NULL;
+    int rounds = 150;
+
+    harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
+    paths_open(&counters);
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "path=", 5) == 0) {
+            path = argv[i] + 5;
+        } else if (strncmp(argv[i], "rounds=", 7) == 0) {
+            rounds = atoi(argv[i] + 7);
+        } else {
+            run_part(&h, argv[i], rounds);
+        }
+    }
+    if (path) {
+        check_path(&h, path, &counters);
+    }
+    paths_close(&counters);
+    return harness_finish(&h);
+}

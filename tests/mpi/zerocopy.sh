@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# MPI_Allreduce over the mapped buffers of all ranks (algorithm two_shot), with 2 to 4 ranks and more: every type, size and offset;
+# buffers that come and go; ranks that cannot map; stores that arrive late; strictness.
+. "${srcdir:-.}/tests/mpi/runs.sh"
+
+for ranks in 2 3 4 8; do
+    run $ranks algorithm=two_shot tests/mpi/test_allreduce path=two_shot limit=65536 types sizes bits
+done
+for ranks in 2 4; do
+    run $ranks algorithm=two_shot tests/mpi/test_zerocopy path=two_shot reuse offsets
+    run $ranks +weak +torn +seed=3 algorithm=two_shot tests/mpi/test_allreduce path=two_shot limit=16384 sizes bits
+    run $ranks +weak +team=3 +blocks=16 algorithm=two_shot tests/mpi/test_zerocopy path=two_shot offsets
+done
+run 3 algorithm=two_shot tests/mpi/test_allreduce kinds
+run 3 algorithm=two_shot tests/mpi/test_zerocopy communicators
+
+# Who cannot is told, all take the same other path, and the results are right.
+run_prints "two-shot cannot be used" 3 +noipc algorithm=two_shot tests/mpi/test_allreduce path=one_shot limit=16384 sizes
+run_prints "two-shot cannot be used for these buffers.*rank 1: the step ipc_export" 3 fault=ipc_export:3@1 algorithm=two_shot \
+    tests/mpi/test_zerocopy reuse
+run_prints "two-shot cannot be used for these buffers.*rank 2: the memory of rank 1 could not be mapped" 3 fault=ipc_open:5@2 \
+    algorithm=two_shot tests/mpi/test_zerocopy reuse offsets
+run 2 transport=shm algorithm=two_shot tests/mpi/test_allreduce path=one_shot limit=16384 sizes
+run 2 +solo algorithm=two_shot tests/mpi/test_allreduce path=host_sequenced limit=4096 sizes
+run_fails "not all ranks can map" 2 +noipc strict=1 algorithm=two_shot tests/mpi/test_allreduce limit=64 sizes
+finish
