@@ -111,9 +111,10 @@ runs_pack() {
     for ranks in 2 4; do
         run $ranks pack_bytes=1 tests/mpi/test_pack rounds=100 seed=$ranks
     done
-    run 2 pack_bytes=0 tests/mpi/test_pack staged rounds=100
+    run 2 pack_bytes=0 tests/mpi/test_pack rounds=100
+    run 2 pack_bytes=0 tests/mpi/test_pack_life staged
     run 2 pack_bytes=1 tests/mpi/test_pack threads rounds=5
-    run 2 pack_bytes=1 tests/mpi/test_pack rounds=0 types=10000
+    run 2 pack_bytes=1 tests/mpi/test_pack_life types=10000
     run 2 pack_bytes=1 tests/mpi/test_pt2pt_types
     for bytes in 1 0; do
         run 2 pack_bytes=$bytes tests/gpu/pack_latency

@@ -116,10 +116,15 @@ TESTS += tests/mpi/agree.sh
 dist_check_SCRIPTS += tests/mpi/agree.sh
 
 # Derived datatypes.
+typed_test_sources = tests/mpi/typed.c tests/mpi/typed.h tests/mpi/random_types.c tests/mpi/random_types.h
 check_PROGRAMS += tests/mpi/test_pack
-tests_mpi_test_pack_SOURCES = tests/mpi/test_pack.c tests/mpi/random_types.c tests/mpi/random_types.h
+tests_mpi_test_pack_SOURCES = tests/mpi/test_pack.c $(typed_test_sources)
 tests_mpi_test_pack_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_pack_LDADD = $(mpi_test_libs)
+check_PROGRAMS += tests/mpi/test_pack_life
+tests_mpi_test_pack_life_SOURCES = tests/mpi/test_pack_life.c $(typed_test_sources)
+tests_mpi_test_pack_life_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_test_pack_life_LDADD = $(mpi_test_libs)
 TESTS += tests/mpi/pack.sh
 dist_check_SCRIPTS += tests/mpi/pack.sh
 
