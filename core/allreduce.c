@@ -38,7 +38,7 @@ static bool is_valid(size_t count, enum gf_type type, enum gf_op op)
 static gf_status connect_one_shot(gf_comm *comm, const struct gf_connect_setup *setup, struct gf_reason *why)
 {
     struct gf_reason because = { "" };
-    gf_status status = gf_one_shot_connect(&comm->one_shot, setup, why);
+    gf_status status = gf_one_shot_connect(&comm->one_shot, GF_PLAN_ONE_SHOT, setup, why);
 
     if (status == GF_OK && comm->agent && comm->peers.agents
         && gf_one_shot_use_agent(&comm->one_shot, comm->agent, &comm->config, &comm->execution, &because) != GF_OK) {
@@ -59,6 +59,8 @@ static gf_status connect_algorithm(gf_comm *comm, enum gf_algorithm algorithm, s
     switch (algorithm) {
     case GF_PLAN_ONE_SHOT:
         return connect_one_shot(comm, &setup, why);
+    case GF_PLAN_LL128:
+        return gf_one_shot_connect(&comm->ll128, algorithm, &setup, why);
     case GF_PLAN_RING:
         return gf_ring_connect(&comm->ring, comm->peers.blocks < GF_RING_CHANNELS ? comm->peers.blocks : GF_RING_CHANNELS,
                                &setup, why);
@@ -78,6 +80,8 @@ static void report_path(const gf_comm *comm)
 
     if (comm->plan.algorithm == GF_PLAN_ONE_SHOT) {
         gf_pattern_describe(&comm->one_shot.pattern, peers, sizeof peers);
+    } else if (comm->plan.algorithm == GF_PLAN_LL128) {
+        gf_pattern_describe(&comm->ll128.pattern, peers, sizeof peers);
     } else if (comm->plan.algorithm == GF_PLAN_RING) {
         gf_pattern_describe(&comm->ring.pattern, peers, sizeof peers);
     }
@@ -139,6 +143,9 @@ static gf_status run_kernel(gf_comm *comm, const struct gf_comm_buffers *buffers
     if (comm->plan.algorithm == GF_PLAN_ONE_SHOT) {
         return gf_one_shot_allreduce(&comm->one_shot, &comm->plan, &data, &comm->config, &comm->execution, why);
     }
+    if (comm->plan.algorithm == GF_PLAN_LL128) {
+        return gf_one_shot_allreduce(&comm->ll128, &comm->plan, &data, &comm->config, &comm->execution, why);
+    }
     return gf_ring_allreduce(&comm->ring, &comm->plan, &data, &comm->execution, why);
 }
 
@@ -164,6 +171,7 @@ static gf_status run_plan(gf_comm *comm, const struct gf_comm_buffers *buffers, 
     case GF_PLAN_LOCAL:
         return send == recv ? GF_OK : gf_execution_copy(&comm->execution, recv, send, count * gf_type_size(type), why);
     case GF_PLAN_ONE_SHOT:
+    case GF_PLAN_LL128:
     case GF_PLAN_RING:
     case GF_PLAN_TWO_SHOT:
         return run_kernel(comm, buffers, count, type, op, why);

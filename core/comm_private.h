@@ -34,7 +34,7 @@ struct gf_comm {
     struct gf_execution execution;
 
     /* Made when first needed, by all ranks in the same call. */
-    struct gf_one_shot one_shot;
+    struct gf_one_shot one_shot, ll128;
     struct gf_ring ring;
     struct gf_two_shot two_shot;
     void *host_state;

@@ -14,7 +14,7 @@ enum gf_force_transport {
     GF_TRANSPORT_AUTO, GF_TRANSPORT_P2P, GF_TRANSPORT_SHM, GF_TRANSPORT_P2P_COPY, GF_TRANSPORT_SHM_COPY
 };
 enum gf_force_algorithm { GF_ALGORITHM_AUTO, GF_ALGORITHM_ONE_SHOT, GF_ALGORITHM_RING, GF_ALGORITHM_HOST, GF_ALGORITHM_TWO_SHOT };
-enum gf_force_protocol { GF_PROTOCOL_AUTO, GF_PROTOCOL_LL, GF_PROTOCOL_SIMPLE };
+enum gf_force_protocol { GF_PROTOCOL_AUTO, GF_PROTOCOL_LL, GF_PROTOCOL_SIMPLE, GF_PROTOCOL_LL128 };
 
 /* Whose memory holds the slots of a Simple FIFO: the sender stores into the receiver's, or the receiver loads from the
  * sender's. */
@@ -30,7 +30,8 @@ struct gf_config {
     enum gf_force_algorithm algorithm;
     enum gf_force_protocol protocol;
     size_t one_shot_bytes;         /* largest message for one-shot LL when the choice is automatic */
-    size_t ll_slot_bytes;          /* data bytes of one LL slot: longer one-shot messages go in pieces */
+    size_t ll_slot_bytes;          /* data bytes of one LL slot: longer one-shot messages go in pieces. LL128 slots take the same
+                                      memory and hold 15/8 of it. */
     size_t simple_slot_bytes;      /* bytes of one slot of a Simple FIFO */
     enum gf_simple_buffer simple_buffer;
     enum gf_agent_use agent;

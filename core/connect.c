@@ -104,6 +104,8 @@ static void choose_transport(struct attempt *a, struct gf_link *link)
 
         if (!is_allowed(transport, setup->config)) {
             link->choice++;
+        } else if (link->connector.shape.whole_lines && !transport->whole_lines) {
+            leave_transport(a, link, GF_LOG_PATH, "lines of 128 bytes may arrive in parts there");
         } else if (!transport->probe(&infos[link->connector.me], &infos[link->connector.peer], &why)) {
             leave_transport(a, link, GF_LOG_PATH, why.text);
         } else {

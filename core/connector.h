@@ -24,7 +24,8 @@ enum gf_connector_state { GF_CONN_NEW, GF_CONN_SETTING_UP, GF_CONN_CONNECTING, G
 
 /* What a connection must offer. Zero: not needed. */
 struct gf_connector_shape {
-    size_t ll_bytes;               /* bytes of LL lines for each of the two one-shot slots */
+    size_t ll_bytes;               /* bytes of lines for each of the two one-shot slots */
+    bool whole_lines;              /* these are LL128 lines: only over transports where such a line can arrive whole */
     int channels;                  /* number of Simple FIFOs */
     size_t slot_bytes;             /* of each FIFO slot */
     bool sender_buffer;            /* FIFO slots are in the sender's memory, where the receiver reads them; else in the
@@ -82,6 +83,8 @@ struct gf_transport {
     void (*expect)(struct gf_connector *c, const uint64_t *steps);
     /* Unmaps and frees whatever setup and connect made, also after their failure. Idempotent. */
     void (*destroy)(struct gf_connector *c);
+    /* A line of 128 bytes that a warp stores at once arrives whole if it does so in the peer's memory (gf_device_whole_lines). */
+    bool whole_lines;
 };
 
 /* The shape as it travels in a blob, so that both ends can see that they mean the same memory. */

@@ -4,13 +4,41 @@
  */
 #include "core/one_shot.h"
 
-gf_status gf_one_shot_connect(struct gf_one_shot *o, const struct gf_connect_setup *setup, struct gf_reason *why)
+/* Do whole lines go from this rank to each of its peers? */
+static gf_status check_lines(const struct gf_connect_setup *setup, struct gf_reason *why)
 {
-    /* An LL line carries half its bytes as data. */
-    struct gf_connector_shape shape = { .ll_bytes = 2 * setup->config->ll_slot_bytes };
+    const struct gf_peers *peers = setup->peers;
+    struct gf_reason because = { "" };
 
-    *o = (struct gf_one_shot){ .epochs_left = GF_LL_EPOCH_LAST };
-    return gf_pattern_connect(&o->pattern, GF_PATTERN_DIRECT, &shape, setup, why);
+    for (int q = 0; q < peers->ranks; q++) {
+        if (q != peers->rank && gf_device_whole_lines(setup->device, peers->infos[q].device_uuid, &because) != GF_OK) {
+            gf_reason_set(why, "from rank %d to rank %d: %s", peers->rank, q, because.text);
+            return GF_ERR_UNSUPPORTED;
+        }
+    }
+    return GF_OK;
+}
+
+gf_status gf_one_shot_connect(struct gf_one_shot *o, enum gf_algorithm algorithm, const struct gf_connect_setup *setup,
+                              struct gf_reason *why)
+{
+    bool ll128 = algorithm == GF_PLAN_LL128;
+    struct gf_connector_shape shape = { .ll_bytes = gf_plan_slot(setup->config, algorithm).bytes, .whole_lines = ll128 };
+    struct gf_reason because = { "" };
+    gf_status status = ll128 ? gf_bootstrap_agree(setup->bootstrap, check_lines(setup, &because), &because) : GF_OK;
+
+    *o = (struct gf_one_shot){ .algorithm = algorithm, .epochs_left = GF_LL_EPOCH_LAST };
+    if (status == GF_OK) {
+        status = gf_pattern_connect(&o->pattern, GF_PATTERN_DIRECT, &shape, setup, &because);
+    }
+    if (ll128 && status == GF_ERR_UNSUPPORTED && setup->config->strict) {
+        gf_reason_set(why, "strict: LL128 was asked for, but cannot be used: %s", because.text);
+        return GF_ERR_DEVICE;
+    }
+    if (status != GF_OK) {
+        gf_reason_set(why, "%s", because.text);
+    }
+    return status;
 }
 
 /* Zeroes the lines that peers have written here, before epochs begin again at 1: an old line would pass for a new one. After
@@ -85,15 +113,26 @@ static void advance(struct gf_reduction *data, uint64_t elements, size_t element
     data->count -= elements;
 }
 
+static gf_status launch(const struct gf_one_shot *o, const struct gf_plan *plan, struct gf_one_shot_work *work,
+                        struct gf_execution *e, struct gf_reason *why)
+{
+    bool few = o->pattern.ranks <= GF_FEW_RANKS, ll128 = o->algorithm == GF_PLAN_LL128;
+    enum gf_kernel kernel = ll128 ? few ? GF_KERNEL_ALLREDUCE_LL128_FEW : GF_KERNEL_ALLREDUCE_LL128
+                                  : few ? GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW : GF_KERNEL_ALLREDUCE_ONE_SHOT;
+
+    return gf_execution_run(e, kernel, plan->blocks, plan->threads, &work->task,
+                            few ? sizeof(struct gf_one_shot_few_work) : sizeof *work, why);
+}
+
 /* One launch unless the epochs run out in between. */
 gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *plan, const struct gf_reduction *data,
                                 const struct gf_config *config, struct gf_execution *e, struct gf_reason *why)
 {
     size_t element_bytes = gf_type_size((enum gf_type)data->type);
-    uint64_t piece = config->ll_slot_bytes / element_bytes;
+    struct gf_plan_slot slot = gf_plan_slot(config, o->algorithm);
+    uint64_t piece = slot.data / element_bytes;
     struct gf_reduction rest = *data;
-    bool few = o->pattern.ranks <= GF_FEW_RANKS;
-    struct gf_one_shot_work work = { .slot_bytes = 2 * config->ll_slot_bytes };
+    struct gf_one_shot_work work = { .slot_bytes = slot.bytes };
 
     o->by_agent = plan->agent && o->agent && o->epochs_left > 0 && gf_agent_claim(o->agent);
     if (o->by_agent) {
@@ -115,10 +154,7 @@ gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *pla
         work.data.count = elements;
         work.epoch = GF_LL_EPOCH_LAST - o->epochs_left + 1;
         work.pieces = pieces;
-        gf_status status = few ? gf_execution_run(e, GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW, plan->blocks, plan->threads, &work.task,
-                                                  sizeof(struct gf_one_shot_few_work), why)
-                               : gf_execution_run(e, GF_KERNEL_ALLREDUCE_ONE_SHOT, plan->blocks, plan->threads, &work.task,
-                                                  sizeof work, why);
+        gf_status status = launch(o, plan, &work, e, why);
 
         if (status != GF_OK) {
             return status;

@@ -15,7 +15,7 @@
 
 const char *gf_algorithm_name(enum gf_algorithm algorithm)
 {
-    static const char *const names[] = { "none", "local", "one-shot", "ring", "host", "two-shot", "stage" };
+    static const char *const names[] = { "none", "local", "one-shot", "ring", "host", "two-shot", "stage", "one-shot over LL128" };
 
     return (unsigned)algorithm < sizeof names / sizeof names[0] ? names[algorithm] : "unknown";
 }
@@ -38,7 +38,7 @@ static enum gf_algorithm forced_algorithm(const struct gf_config *config)
 {
     switch (config->algorithm) {
     case GF_ALGORITHM_ONE_SHOT:
-        return GF_PLAN_ONE_SHOT;
+        return config->protocol == GF_PROTOCOL_LL128 ? GF_PLAN_LL128 : GF_PLAN_ONE_SHOT;
     case GF_ALGORITHM_RING:
         return GF_PLAN_RING;
     case GF_ALGORITHM_HOST:
@@ -51,6 +51,8 @@ static enum gf_algorithm forced_algorithm(const struct gf_config *config)
     switch (config->protocol) {
     case GF_PROTOCOL_LL:
         return GF_PLAN_ONE_SHOT;
+    case GF_PROTOCOL_LL128:
+        return GF_PLAN_LL128;
     case GF_PROTOCOL_SIMPLE:
         return GF_PLAN_RING;
     case GF_PROTOCOL_AUTO:
@@ -64,6 +66,7 @@ static bool settings_contradict(const struct gf_config *config)
 {
     return (config->algorithm == GF_ALGORITHM_ONE_SHOT && config->protocol == GF_PROTOCOL_SIMPLE)
         || (config->algorithm == GF_ALGORITHM_RING && config->protocol == GF_PROTOCOL_LL)
+        || (config->algorithm == GF_ALGORITHM_RING && config->protocol == GF_PROTOCOL_LL128)
         || (config->algorithm == GF_ALGORITHM_TWO_SHOT && config->protocol != GF_PROTOCOL_AUTO);
 }
 
@@ -116,8 +119,10 @@ static void decide_forced(const struct gf_config *config, const struct gf_plan_i
 
     if (forced == GF_PLAN_TWO_SHOT && input->kernels_may_wait && !available(input, forced)) {
         decide_without_two_shot(config, input, bytes, plan);
-    } else if (forced == GF_PLAN_ONE_SHOT && host_copies(config)) {
-        decide(plan, GF_PLAN_STAGE, "one-shot was asked for, but the transport that was asked for moves FIFO slots only");
+    } else if ((forced == GF_PLAN_ONE_SHOT || forced == GF_PLAN_LL128) && host_copies(config)) {
+        decide(plan, GF_PLAN_STAGE, "%s was asked for, but the transport that was asked for moves FIFO slots only", name);
+    } else if (forced == GF_PLAN_LL128 && !available(input, forced) && available(input, GF_PLAN_ONE_SHOT) && !config->strict) {
+        decide(plan, GF_PLAN_ONE_SHOT, "one-shot over LL: LL128 was asked for, but cannot be used here");
     } else if (!available(input, forced)) {
         decide(plan, GF_PLAN_STAGE, "%s was asked for, but could not be connected", name);
     } else if (forced == GF_PLAN_HOST || input->kernels_may_wait) {
@@ -168,13 +173,27 @@ static void consider_agent(const struct gf_plan_input *input, size_t bytes, stru
     }
 }
 
+struct gf_plan_slot gf_plan_slot(const struct gf_config *config, enum gf_algorithm algorithm)
+{
+    size_t bytes = 2 * config->ll_slot_bytes;
+
+    if (algorithm == GF_PLAN_LL128) {
+        bytes = (bytes + GF_LL128_SLOT_STEP - 1) / GF_LL128_SLOT_STEP * GF_LL128_SLOT_STEP;
+        return (struct gf_plan_slot){ .bytes = bytes, .data = bytes / 16 * 15 };
+    }
+    return (struct gf_plan_slot){ .bytes = bytes, .data = config->ll_slot_bytes };
+}
+
 static void size_launch(const struct gf_config *config, const struct gf_plan_input *input, size_t bytes, struct gf_plan *plan)
 {
-    if (plan->algorithm == GF_PLAN_ONE_SHOT) {
-        size_t piece = config->ll_slot_bytes / gf_type_size(input->type);
+    if (plan->algorithm == GF_PLAN_ONE_SHOT || plan->algorithm == GF_PLAN_LL128) {
+        size_t data = gf_plan_slot(config, plan->algorithm).data, piece = data / gf_type_size(input->type);
+        bool ll128 = plan->algorithm == GF_PLAN_LL128;
 
-        plan->blocks = gf_tuner_one_shot_blocks(bytes, config->ll_slot_bytes, input->blocks);
-        plan->threads = gf_tuner_one_shot_threads(bytes, config->ll_slot_bytes, plan->blocks);
+        plan->blocks = ll128 ? gf_tuner_ll128_blocks(bytes, data, input->blocks)
+                             : gf_tuner_one_shot_blocks(bytes, data, input->blocks);
+        plan->threads = ll128 ? gf_tuner_ll128_threads(bytes, data, plan->blocks)
+                              : gf_tuner_one_shot_threads(bytes, data, plan->blocks);
         plan->pieces = (uint32_t)((input->count + piece - 1) / piece);
     } else if (plan->algorithm == GF_PLAN_RING) {
         plan->blocks = gf_tuner_ring_blocks(bytes, input->ranks, input->blocks);
@@ -197,7 +216,7 @@ void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_inpu
         decide(plan, GF_PLAN_LOCAL, "one rank: a copy");
     } else if (settings_contradict(config)) {
         decide(plan, GF_PLAN_STAGE,
-               "the settings algorithm and protocol contradict each other: one-shot goes with ll, ring with simple, "
+               "the settings algorithm and protocol contradict each other: one-shot goes with ll or ll128, ring with simple, "
                "two-shot with neither");
     } else if (!input->device_has_type && forced != GF_PLAN_HOST) {
         decide(plan, GF_PLAN_STAGE, "the device has no arithmetic for %s", gf_type_name(input->type));

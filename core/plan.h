@@ -20,6 +20,7 @@ enum gf_algorithm {
     GF_PLAN_HOST,            /* host-sequenced: nothing waits on the device */
     GF_PLAN_TWO_SHOT,        /* kernels, the program's own buffers mapped by all ranks; only where a setting asks for it */
     GF_PLAN_STAGE,           /* not ours: the caller stages through the saved component */
+    GF_PLAN_LL128,           /* kernels, LL128 lines straight to every peer; only where a setting asks for it */
     GF_PLAN_COUNT
 };
 
@@ -48,6 +49,12 @@ struct gf_plan_input {
 /* Decides for one allreduce. Pure: the same input gives the same plan on every rank. type and op are an allowed pair, count
  * elements fit a size_t of bytes. */
 void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_input *input, struct gf_plan *plan);
+
+/* The slots of the two one-shot algorithms, in bytes: a whole number of pieces of `data` bytes, the last one shorter, is a message. */
+struct gf_plan_slot {
+    size_t bytes, data;
+};
+struct gf_plan_slot gf_plan_slot(const struct gf_config *config, enum gf_algorithm algorithm);
 
 const char *gf_algorithm_name(enum gf_algorithm algorithm);
 

@@ -34,8 +34,11 @@ static const double ring_block_bytes_us = 24e3;
 
 /* An LL line carries 8 bytes of data. */
 enum { LL_LINE_DATA = 8, WARP = 32 };
-/* One line a thread. */
-enum { ONE_SHOT_BLOCK_BYTES = LL_LINE_DATA * GF_BLOCK_THREADS, RING_BLOCK_BYTES = 32 * 1024,
+/* Eight threads work on two LL128 lines with 240 bytes of data. */
+enum { LL128_GROUP = 8, LL128_GROUP_DATA = 240 };
+/* One line a thread, or two a group. */
+enum { ONE_SHOT_BLOCK_BYTES = LL_LINE_DATA * GF_BLOCK_THREADS, LL128_BLOCK_BYTES = LL128_GROUP_DATA * GF_BLOCK_THREADS / LL128_GROUP,
+       RING_BLOCK_BYTES = 32 * 1024,
        /* of its rank's share: two items of 16 bytes a thread, for a prototype was fastest with 32 blocks for 1 MiB on two ranks,
           and one block loads 48 GB/s only */
        TWO_SHOT_BLOCK_BYTES = 16 * 1024 };
@@ -61,6 +64,21 @@ int gf_tuner_one_shot_threads(size_t bytes, size_t piece_bytes, int blocks)
     size_t lines = (at_once / (size_t)blocks + LL_LINE_DATA - 1) / LL_LINE_DATA;
 
     return clamp((lines + WARP - 1) / WARP, GF_BLOCK_THREADS / WARP) * WARP;
+}
+
+int gf_tuner_ll128_blocks(size_t bytes, size_t piece_bytes, int share)
+{
+    size_t at_once = bytes < piece_bytes ? bytes : piece_bytes;
+
+    return clamp(at_once / LL128_BLOCK_BYTES, share);
+}
+
+int gf_tuner_ll128_threads(size_t bytes, size_t piece_bytes, int blocks)
+{
+    size_t at_once = bytes < piece_bytes ? bytes : piece_bytes;
+    size_t groups = (at_once / (size_t)blocks + LL128_GROUP_DATA - 1) / LL128_GROUP_DATA;
+
+    return clamp((groups * LL128_GROUP + WARP - 1) / WARP, GF_BLOCK_THREADS / WARP) * WARP;
 }
 
 int gf_tuner_ring_blocks(size_t bytes, int ranks, int share)

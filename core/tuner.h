@@ -15,6 +15,9 @@ enum { GF_RING_CHANNELS = 32 };
 int gf_tuner_one_shot_blocks(size_t bytes, size_t piece_bytes, int share);
 /* Threads of each of these blocks, a multiple of 32: a small block meets at its barriers sooner. */
 int gf_tuner_one_shot_threads(size_t bytes, size_t piece_bytes, int blocks);
+/* The same for LL128 lines. */
+int gf_tuner_ll128_blocks(size_t bytes, size_t piece_bytes, int share);
+int gf_tuner_ll128_threads(size_t bytes, size_t piece_bytes, int blocks);
 int gf_tuner_ring_blocks(size_t bytes, int ranks, int share);
 int gf_tuner_two_shot_blocks(size_t bytes, int ranks, int share);
 

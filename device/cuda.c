@@ -63,7 +63,7 @@ static gf_status read_caps(struct gf_cuda_device *device, struct gf_reason *why)
     bool discrete = attribute(device, CU_DEVICE_ATTRIBUTE_INTEGRATED, 1) == 0;
     caps->ipc = attribute(device, ATTRIBUTE_IPC, discrete) == 1;
     caps->concurrent_processes = attribute(device, ATTRIBUTE_MPS, 0) == 1;
-    caps->line128_atomic = false;
+    caps->line128_atomic = gf_cuda_keeps_lines_whole(gf_cuda_capability(device));
     caps->host_types = false;
     caps->copies_beside_kernels = false;
     /* One block of GF_BLOCK_THREADS fits on every multiprocessor there is. Under MPS the driver counts this process's share. */
@@ -218,6 +218,7 @@ static const struct gf_device_ops device_ops = {
     .ipc_export = gf_cuda_ipc_export,
     .ipc_open = gf_cuda_ipc_open,
     .ipc_close = gf_cuda_ipc_close,
+    .whole_lines = gf_cuda_whole_lines,
     .stream_create = gf_cuda_stream_create,
     .stream_destroy = gf_cuda_stream_destroy,
     .copy = gf_cuda_copy,

@@ -7,6 +7,7 @@
  *   cuda_memory.c   pointer queries, allocation, registration
  *   cuda_ipc.c      memory of other processes
  *   cuda_stream.c   streams, copies, fills
+ *   cuda_lines.c    where a line of 128 bytes arrives whole
  *   cuda_launch.c   the embedded kernels
  */
 #ifndef GF_DEVICE_CUDA_DEVICE_H
@@ -85,6 +86,11 @@ gf_status gf_cuda_pinned_free(gf_device *device, void *address);
 gf_status gf_cuda_host_register(gf_device *device, void *address, size_t bytes, struct gf_reason *why);
 gf_status gf_cuda_host_unregister(gf_device *device, void *address);
 void *gf_cuda_kernel_address(gf_device *device, const void *address);
+
+/* Ten times the major plus the minor compute capability: 90 is sm_90. */
+int gf_cuda_capability(const struct gf_cuda_device *device);
+bool gf_cuda_keeps_lines_whole(int capability);
+gf_status gf_cuda_whole_lines(gf_device *device, const unsigned char *uuid, struct gf_reason *why);
 
 gf_status gf_cuda_ipc_export(gf_device *device, const void *address, struct gf_ipc_handle *handle, struct gf_reason *why);
 gf_status gf_cuda_ipc_open(gf_device *device, const struct gf_ipc_handle *handle, void **address, struct gf_reason *why);

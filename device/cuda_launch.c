@@ -12,6 +12,8 @@ struct kernel {
 static const struct kernel table[GF_KERNEL_COUNT] = {
     [GF_KERNEL_ALLREDUCE_ONE_SHOT] = { "gf_kernel_allreduce_one_shot", sizeof(struct gf_one_shot_work) },
     [GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW] = { "gf_kernel_allreduce_one_shot_few", sizeof(struct gf_one_shot_few_work) },
+    [GF_KERNEL_ALLREDUCE_LL128] = { "gf_kernel_allreduce_ll128", sizeof(struct gf_one_shot_work) },
+    [GF_KERNEL_ALLREDUCE_LL128_FEW] = { "gf_kernel_allreduce_ll128_few", sizeof(struct gf_one_shot_few_work) },
     [GF_KERNEL_ALLREDUCE_RING] = { "gf_kernel_allreduce_ring", sizeof(struct gf_ring_work) },
     [GF_KERNEL_ALLREDUCE_TWO_SHOT] = { "gf_kernel_allreduce_two_shot", sizeof(struct gf_two_shot_work) },
     [GF_KERNEL_REDUCE_LOCAL] = { "gf_kernel_reduce_local", sizeof(struct gf_local_work) },
@@ -23,20 +25,11 @@ static const struct kernel table[GF_KERNEL_COUNT] = {
     [GF_KERNEL_AGENT] = { "gf_kernel_agent", sizeof(struct gf_agent_work) },
 };
 
-static int capability(const struct gf_cuda_device *device)
-{
-    const struct gf_cuda_api *api = gf_cuda_api_of(device);
-    int major = 0, minor = 0;
-    api->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device->handle);
-    api->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device->handle);
-    return 10 * major + minor;
-}
-
 /* The binary does not fit this GPU or this driver: other paths may do. */
 static gf_status explain(const struct gf_cuda_device *device, CUresult result, struct gf_reason *why)
 {
     const struct gf_cuda_api *api = gf_cuda_api_of(device);
-    int driver = 0, sm = capability(device);
+    int driver = 0, sm = gf_cuda_capability(device);
     api->cuDriverGetVersion(&driver);
     switch (result) {
     case CUDA_ERROR_NO_BINARY_FOR_GPU:

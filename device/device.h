@@ -45,7 +45,7 @@ struct gf_device_caps {
     bool ipc;                    /* memory can be mapped by other processes */
     bool concurrent_processes;   /* kernels of several processes run at once here (MPS, or emulated): see rule 9 of the design.
                                     False says nothing against one process alone on the device. */
-    bool line128_atomic;         /* a 128-byte store of a warp arrives whole */
+    bool line128_atomic;         /* an aligned 128-byte store of a warp arrives whole in this device's own memory */
     bool host_types;             /* kernels know the types of gf_type_is_host_only too (the emulated device) */
     bool copies_beside_kernels;  /* a copy from this device's memory to this device's memory does not wait for kernels of the
                                     process that run, as copies to and from the host never do */
@@ -85,6 +85,7 @@ struct gf_device_ops {
     gf_status (*ipc_export)(gf_device *, const void *address, struct gf_ipc_handle *handle, struct gf_reason *why);
     gf_status (*ipc_open)(gf_device *, const struct gf_ipc_handle *handle, void **address, struct gf_reason *why);
     gf_status (*ipc_close)(gf_device *, void *address);
+    gf_status (*whole_lines)(gf_device *, const unsigned char *uuid, struct gf_reason *why);
     gf_status (*stream_create)(gf_device *, gf_stream **stream, struct gf_reason *why);
     void (*stream_destroy)(gf_device *, gf_stream *stream);
     gf_status (*copy)(gf_device *, gf_stream *, void *to, const void *from, size_t bytes);
@@ -155,6 +156,10 @@ static inline void *gf_device_kernel_address(gf_device *d, const void *address) 
 static inline gf_status gf_device_ipc_export(gf_device *d, const void *address, struct gf_ipc_handle *handle, struct gf_reason *why) { return d->ops->ipc_export(d, address, handle, why); }
 static inline gf_status gf_device_ipc_open(gf_device *d, const struct gf_ipc_handle *handle, void **address, struct gf_reason *why) { return d->ops->ipc_open(d, handle, address, why); }
 static inline gf_status gf_device_ipc_close(gf_device *d, void *address) { return d->ops->ipc_close(d, address); }
+
+/* Does an aligned 128-byte store by which a warp of this device writes into memory of the device with that uuid, mapped by IPC,
+ * arrive whole, and is it loaded so there? GF_ERR_UNSUPPORTED with a sentence: no, or nobody knows. Symmetrical. */
+static inline gf_status gf_device_whole_lines(gf_device *d, const unsigned char uuid[16], struct gf_reason *why) { return d->ops->whole_lines(d, uuid, why); }
 
 /* Streams run their work in order and beside other streams, not synchronised with the program's default stream;
  * of high priority where the device has priorities. destroy waits for the stream. */

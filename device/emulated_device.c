@@ -140,6 +140,16 @@ static gf_status ipc_close(gf_device *device, void *address)
     return gf_emulated_ipc_close(self->memory, address);
 }
 
+static gf_status whole_lines(gf_device *device, const unsigned char *uuid, struct gf_reason *why)
+{
+    (void)uuid;
+    if (!device->caps.line128_atomic) {
+        gf_reason_set(why, "the emulated device tears lines of 128 bytes: GPUFIFO_EMULATED says torn");
+        return GF_ERR_UNSUPPORTED;
+    }
+    return GF_OK;
+}
+
 /* ---- streams ---- */
 
 static gf_status stream_create(gf_device *device, gf_stream **stream, struct gf_reason *why)
@@ -290,6 +300,7 @@ const struct gf_device_ops gf_emulated_device_ops = {
     .ipc_export = ipc_export,
     .ipc_open = ipc_open,
     .ipc_close = ipc_close,
+    .whole_lines = whole_lines,
     .stream_create = stream_create,
     .stream_destroy = stream_destroy,
     .copy = copy,

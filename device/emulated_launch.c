@@ -64,6 +64,9 @@ static gf_status prepare_stream(gf_stream *stream, int blocks, size_t threads, s
             gf_reason_set(why, "out of host memory");
             return GF_ERR_NO_MEMORY;
         }
+        if (options->torn) {
+            gf_block_tear_lines(stream->blocks[i]);
+        }
     }
     return GF_OK;
 }

@@ -40,6 +40,7 @@ libgpufifo_la_SOURCES += \
     device/cuda_driver.h \
     device/cuda_ipc.c \
     device/cuda_launch.c \
+    device/cuda_lines.c \
     device/cuda_memory.c \
     device/cuda_stream.c
 endif

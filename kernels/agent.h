@@ -61,19 +61,19 @@ GF_INLINE void gf_agent_prepare(const struct gf_team *team, const struct gf_agen
 GF_INLINE void gf_agent_allreduce(const struct gf_team *team, const struct gf_one_shot_work *work, uint32_t most)
 {
     uint64_t bytes = work->data.count * gf_element_bytes((enum gf_type)work->data.type);
-    uint32_t blocks = gf_one_shot_blocks(most, gf_one_shot_slot_items(work));
+    uint32_t blocks = gf_one_shot_blocks(most, gf_one_shot_slot_units(work, gf_ll_unit()));
     struct gf_team played = *team;
     union gf_item own = {{0}};
     enum gf_kernel_error error = GF_KERNEL_OK;
     GF_ROLL
     for (played.block = 0; played.block < blocks; played.block++) {
-        struct gf_one_shot_part part = gf_one_shot_cut(&played, work, 0, blocks, bytes);
+        struct gf_one_shot_part part = gf_one_shot_cut(&played, work, gf_ll_unit(), 0, blocks, bytes);
         own = gf_one_shot_send(&played, work, &part);
     }
     GF_ROLL
     for (played.block = 0; played.block < blocks && error == GF_KERNEL_OK; played.block++) {
-        struct gf_one_shot_part part = gf_one_shot_cut(&played, work, 0, blocks, bytes);
-        if (blocks > 1 && team->thread < gf_part_items(&part))
+        struct gf_one_shot_part part = gf_one_shot_cut(&played, work, gf_ll_unit(), 0, blocks, bytes);
+        if (blocks > 1 && team->thread < gf_part_units(&part, gf_ll_unit()))
             own = gf_load_ragged(part.own + team->thread * GF_ITEM_BYTES, gf_valid_bytes(&part, team->thread));
         error = gf_one_shot_reduce(&played, work, &part, own);
     }

@@ -33,29 +33,42 @@ struct gf_one_shot_part {
     uint32_t flag;
 };
 
-/* How many blocks share a slot: as many as divide it evenly, so that the share of every block fits its region. */
-GF_INLINE uint32_t gf_one_shot_blocks(uint32_t blocks, uint32_t slot_items)
+/* What is never cut: an item of LL lines, a unit of LL128 lines. In bytes; constants after inlining. */
+struct gf_one_shot_unit {
+    uint32_t data;
+    uint32_t lines;               /* that carry it, in a slot */
+};
+
+GF_INLINE struct gf_one_shot_unit gf_ll_unit(void)
 {
-    while (slot_items % blocks != 0)
+    struct gf_one_shot_unit unit = {GF_ITEM_BYTES, GF_ITEM_LL_BYTES};
+    return unit;
+}
+
+/* How many blocks share a slot: as many as divide it evenly, so that the share of every block fits its region. */
+GF_INLINE uint32_t gf_one_shot_blocks(uint32_t blocks, uint32_t slot_units)
+{
+    while (slot_units % blocks != 0)
         blocks--;
     return blocks;
 }
 
 /* Fits 32 bits: a slot has less than 4 GiB. Divisions of 64 bits are long on a GPU. */
-GF_INLINE uint32_t gf_one_shot_slot_items(const struct gf_one_shot_work *work)
+GF_INLINE uint32_t gf_one_shot_slot_units(const struct gf_one_shot_work *work, struct gf_one_shot_unit unit)
 {
-    return (uint32_t)(work->slot_bytes / GF_ITEM_LL_BYTES);
+    return (uint32_t)(work->slot_bytes / unit.lines);
 }
 
-GF_INLINE struct gf_one_shot_part gf_one_shot_cut(const struct gf_team *team, const struct gf_one_shot_work *work, uint32_t piece,
-                                                  uint32_t blocks, uint64_t bytes_in_all)
+GF_INLINE struct gf_one_shot_part gf_one_shot_cut(const struct gf_team *team, const struct gf_one_shot_work *work,
+                                                  struct gf_one_shot_unit unit, uint32_t piece, uint32_t blocks,
+                                                  uint64_t bytes_in_all)
 {
-    uint32_t slot_items = gf_one_shot_slot_items(work);
-    uint64_t begin = (uint64_t)piece * slot_items * GF_ITEM_BYTES;
-    uint64_t end = begin + (uint64_t)slot_items * GF_ITEM_BYTES;
+    uint32_t slot_units = gf_one_shot_slot_units(work, unit);
+    uint64_t begin = (uint64_t)piece * slot_units * unit.data;
+    uint64_t end = begin + (uint64_t)slot_units * unit.data;
     end = end < bytes_in_all ? end : bytes_in_all;
-    uint32_t items = (uint32_t)((end - begin + GF_ITEM_BYTES - 1) / GF_ITEM_BYTES);
-    uint32_t share = (items + blocks - 1) / blocks * GF_ITEM_BYTES;
+    uint32_t units = (uint32_t)((end - begin + unit.data - 1) / unit.data);
+    uint32_t share = (units + blocks - 1) / blocks * unit.data;
     uint32_t epoch = work->epoch + piece, parity = GF_MUTANT == GF_MUTANT_ONE_SLOT ? 0 : epoch & 1;
 
     struct gf_one_shot_part part;
@@ -63,7 +76,7 @@ GF_INLINE struct gf_one_shot_part gf_one_shot_cut(const struct gf_team *team, co
     part.own = (const char *)work->data.send + begin;
     part.out = (char *)work->data.recv + begin;
     part.bytes = end - begin < share ? end - begin : share;
-    part.region = parity * work->slot_bytes + (uint64_t)team->block * (slot_items / blocks) * GF_ITEM_LL_BYTES;
+    part.region = parity * work->slot_bytes + (uint64_t)team->block * (slot_units / blocks) * unit.lines;
     part.flag = gf_ll_flag(epoch);
     return part;
 }
@@ -74,11 +87,11 @@ GF_INLINE uint32_t gf_valid_bytes(const struct gf_one_shot_part *part, uint64_t 
     return left < GF_ITEM_BYTES ? (uint32_t)left : GF_ITEM_BYTES;
 }
 
-/* The items of a part; a part without data has one that is empty. */
-GF_INLINE uint64_t gf_part_items(const struct gf_one_shot_part *part)
+/* The units of a part; a part without data has one that is empty. */
+GF_INLINE uint64_t gf_part_units(const struct gf_one_shot_part *part, struct gf_one_shot_unit unit)
 {
-    uint64_t items = (part->bytes + GF_ITEM_BYTES - 1) / GF_ITEM_BYTES;
-    return items == 0 && GF_MUTANT != GF_MUTANT_SILENT_BLOCK ? 1 : items;
+    uint64_t units = (part->bytes + unit.data - 1) / unit.data;
+    return units == 0 && GF_MUTANT != GF_MUTANT_SILENT_BLOCK ? 1 : units;
 }
 
 /* The result is this thread's first item, which it needs again soon. */
@@ -86,7 +99,7 @@ GF_INLINE union gf_item gf_one_shot_send(const struct gf_team *team, const struc
                                          const struct gf_one_shot_part *part)
 {
     uint32_t rank = work->task.rank, ranks = work->task.ranks;
-    uint64_t items = gf_part_items(part);
+    uint64_t items = gf_part_units(part, gf_ll_unit());
     union gf_item first = {{0}};
     GF_ROLL
     for (uint64_t i = team->thread; i < items; i += team->threads) {
@@ -144,7 +157,7 @@ GF_INLINE enum gf_kernel_error gf_one_shot_reduce(const struct gf_team *team, co
     enum gf_op op = (enum gf_op)work->data.op;
     enum gf_type type = gf_canonical_type((enum gf_type)work->data.type, op);
     uint32_t ranks = work->task.ranks;
-    uint64_t item_count = gf_part_items(part);
+    uint64_t item_count = gf_part_units(part, gf_ll_unit());
     GF_ROLL
     for (uint64_t i = team->thread; i < item_count; i += team->threads) {
         uint32_t bytes = gf_valid_bytes(part, i);
@@ -169,11 +182,11 @@ GF_INLINE enum gf_kernel_error gf_one_shot_reduce(const struct gf_team *team, co
 
 GF_INLINE void gf_allreduce_one_shot(const struct gf_team *team, const struct gf_one_shot_work *work)
 {
-    uint32_t blocks = gf_one_shot_blocks(team->blocks, gf_one_shot_slot_items(work));
+    uint32_t blocks = gf_one_shot_blocks(team->blocks, gf_one_shot_slot_units(work, gf_ll_unit()));
     uint64_t bytes = work->data.count * gf_element_bytes((enum gf_type)work->data.type);
     bool failed = team->block >= blocks;
     for (uint32_t piece = 0; piece < work->pieces && !failed; piece++) {
-        struct gf_one_shot_part part = gf_one_shot_cut(team, work, piece, blocks, bytes);
+        struct gf_one_shot_part part = gf_one_shot_cut(team, work, gf_ll_unit(), piece, blocks, bytes);
         union gf_item own = gf_one_shot_send(team, work, &part);
         enum gf_kernel_error error = gf_one_shot_reduce(team, work, &part, own);
         if (error != GF_KERNEL_OK)

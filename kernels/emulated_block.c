@@ -9,13 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFERED_STORES = 64, STORE_BYTES = 32 };
+#include "kernels/work.h"
+
+enum { BUFFERED_STORES = 64, LINE_WORDS = GF_LINE / sizeof(uint64_t) };
+
+enum kind {
+    BYTES,
+    WORD,                            /* takes effect whole */
+    LINE                             /* likewise: its last word after the others */
+};
 
 struct store {
     void *to;
     uint32_t bytes;
-    bool word;                       /* takes effect whole */
-    unsigned char value[STORE_BYTES];
+    enum kind kind;
+    unsigned char value[GF_LINE];
 };
 
 struct stores {
@@ -32,7 +40,7 @@ struct lane {
 
 struct gf_block {
     uint32_t threads;
-    bool weak;
+    bool weak, torn;
     pthread_barrier_t barrier;
     pthread_mutex_t pool_lock;       /* pool: stores that all threads of the block have seen, but no other agent */
     struct stores pool;
@@ -51,13 +59,16 @@ static uint64_t next_random(uint64_t *state)
 
 static void take_effect(const struct store *s)
 {
-    if (s->word) {
-        uint64_t value;
-        memcpy(&value, s->value, sizeof value);
-        __atomic_store_n((uint64_t *)s->to, value, __ATOMIC_RELAXED);
-    } else {
+    uint64_t words[LINE_WORDS], *to = s->to;
+    if (s->kind == BYTES) {
         memcpy(s->to, s->value, s->bytes);
+        return;
     }
+    uint32_t last = s->bytes / sizeof *words - 1;
+    memcpy(words, s->value, s->bytes);
+    for (uint32_t i = 0; i < last; i++)
+        __atomic_store_n(to + i, words[i], __ATOMIC_RELAXED);
+    __atomic_store_n(to + last, words[last], s->kind == LINE ? __ATOMIC_RELEASE : __ATOMIC_RELAXED);
 }
 
 /* Stores to one address keep their order: of those that overlap the chosen one, the oldest goes first. */
@@ -138,6 +149,11 @@ bool gf_block_is_weak(const struct gf_block *shared)
     return shared->weak;
 }
 
+void gf_block_tear_lines(struct gf_block *shared)
+{
+    shared->torn = true;
+}
+
 static void move_to_pool(struct gf_block *shared, uint32_t thread)
 {
     struct stores *own = &shared->lane[thread].own;
@@ -195,16 +211,42 @@ static void delay(struct gf_block *shared, uint32_t thread, const struct store *
 
 void gf_block_store(struct gf_block *shared, uint32_t thread, void *to, const void *value, uint32_t bytes)
 {
-    struct store s = { .to = to, .bytes = bytes, .word = false };
+    struct store s = { .to = to, .bytes = bytes, .kind = BYTES };
     memcpy(s.value, value, bytes);
     delay(shared, thread, &s);
 }
 
 void gf_block_store_word(struct gf_block *shared, uint32_t thread, uint64_t *to, uint64_t value)
 {
-    struct store s = { .to = to, .bytes = sizeof value, .word = true };
+    struct store s = { .to = to, .bytes = sizeof value, .kind = WORD };
     memcpy(s.value, &value, sizeof value);
     delay(shared, thread, &s);
+}
+
+static void store_torn(struct gf_block *shared, uint32_t thread, uint64_t *to, const uint64_t *words)
+{
+    for (uint32_t i = LINE_WORDS; i-- > 0; ) {
+        if (shared->weak)
+            gf_block_store_word(shared, thread, to + i, words[i]);
+        else
+            __atomic_store_n(to + i, words[i], __ATOMIC_RELAXED);
+        if (i == LINE_WORDS - 1)
+            sched_yield();
+    }
+}
+
+void gf_block_store_line(struct gf_block *shared, uint32_t thread, uint64_t *to, const uint64_t *words)
+{
+    struct store s = { .to = to, .bytes = GF_LINE, .kind = LINE };
+    if (shared->torn) {
+        store_torn(shared, thread, to, words);
+        return;
+    }
+    memcpy(s.value, words, GF_LINE);
+    if (shared->weak)
+        delay(shared, thread, &s);
+    else
+        take_effect(&s);
 }
 
 void gf_block_complete(struct gf_block *shared, uint32_t thread)

@@ -7,6 +7,8 @@
  * a barrier moves it to the block's pool; a release first completes the thread's own buffer and the pool, which is
  * what a release after a barrier promises on a GPU. A thread that spins completes waiting stores one by one. Nothing else
  * orders them: a missing release, or a flag stored apart from its data, shows as wrong data.
+ *
+ * A line of GF_LINE bytes takes effect whole, as a warp's store does where the hardware lets it, unless the block tears lines.
  */
 #ifndef GF_KERNELS_EMULATED_BLOCK_H
 #define GF_KERNELS_EMULATED_BLOCK_H
@@ -31,6 +33,9 @@ void *gf_block_memory(struct gf_block *shared);
 uint32_t gf_block_threads(const struct gf_block *shared);
 bool gf_block_is_weak(const struct gf_block *shared);
 
+/* From now on the words of a line take effect one by one, the last one first. Call it before the block runs. */
+void gf_block_tear_lines(struct gf_block *shared);
+
 /* Waits for all threads of the block. `thread` is the caller's number. */
 void gf_block_barrier(struct gf_block *shared, uint32_t thread);
 bool gf_block_any(struct gf_block *shared, uint32_t thread, bool mine);
@@ -38,6 +43,9 @@ bool gf_block_any(struct gf_block *shared, uint32_t thread, bool mine);
 /* A store of 1 to 32 bytes that another agent may see; word: of 8 bytes at an aligned address, arrives whole. */
 void gf_block_store(struct gf_block *shared, uint32_t thread, void *to, const void *value, uint32_t bytes);
 void gf_block_store_word(struct gf_block *shared, uint32_t thread, uint64_t *to, uint64_t value);
+
+/* A store of a whole line, GF_LINE aligned: who sees its last word (loaded first, as an acquire) sees the others. */
+void gf_block_store_line(struct gf_block *shared, uint32_t thread, uint64_t *to, const uint64_t *words);
 
 /* Before a release: completes what this thread stored and what it has seen at barriers. */
 void gf_block_complete(struct gf_block *shared, uint32_t thread);

@@ -5,6 +5,7 @@
  */
 #include "kernels/agent.h"
 #include "kernels/allreduce.h"
+#include "kernels/allreduce_ll128.h"
 #include "kernels/local.h"
 #include "kernels/pack.h"
 #include "kernels/pull.h"
@@ -22,6 +23,20 @@ gf_kernel_allreduce_one_shot_few(const __grid_constant__ struct gf_one_shot_few_
 {
     struct gf_team team = gf_team_self();
     gf_allreduce_one_shot(&team, (const struct gf_one_shot_work *)&work);
+}
+
+extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
+gf_kernel_allreduce_ll128(const __grid_constant__ struct gf_one_shot_work work)
+{
+    struct gf_team team = gf_team_self();
+    gf_allreduce_ll128(&team, &work);
+}
+
+extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
+gf_kernel_allreduce_ll128_few(const __grid_constant__ struct gf_one_shot_few_work work)
+{
+    struct gf_team team = gf_team_self();
+    gf_allreduce_ll128(&team, (const struct gf_one_shot_work *)&work);
 }
 
 extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)

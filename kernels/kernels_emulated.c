@@ -6,6 +6,7 @@
 
 #include "kernels/agent.h"
 #include "kernels/allreduce.h"
+#include "kernels/allreduce_ll128.h"
 #include "kernels/local.h"
 #include "kernels/pack.h"
 #include "kernels/pull.h"
@@ -14,6 +15,11 @@
 static void allreduce_one_shot(const struct gf_team *team, const void *work)
 {
     gf_allreduce_one_shot(team, (const struct gf_one_shot_work *)work);
+}
+
+static void allreduce_ll128(const struct gf_team *team, const void *work)
+{
+    gf_allreduce_ll128(team, (const struct gf_one_shot_work *)work);
 }
 
 static void allreduce_ring(const struct gf_team *team, const void *work)
@@ -66,6 +72,8 @@ static void agent(const struct gf_team *team, const void *work)
 const gf_emulated_kernel gf_emulated_kernels[GF_KERNEL_COUNT] = {
     [GF_KERNEL_ALLREDUCE_ONE_SHOT] = allreduce_one_shot,
     [GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW] = allreduce_one_shot,
+    [GF_KERNEL_ALLREDUCE_LL128] = allreduce_ll128,
+    [GF_KERNEL_ALLREDUCE_LL128_FEW] = allreduce_ll128,
     [GF_KERNEL_ALLREDUCE_RING] = allreduce_ring,
     [GF_KERNEL_ALLREDUCE_TWO_SHOT] = allreduce_two_shot,
     [GF_KERNEL_REDUCE_LOCAL] = reduce_local,
@@ -85,6 +93,8 @@ void gf_block_run(struct gf_block *shared, enum gf_kernel kernel, uint32_t block
         .thread = thread, .threads = gf_block_threads(shared),
         .shared = shared, .weak = gf_block_is_weak(shared),
     };
+    if (GF_MUTANT == GF_MUTANT_TORN)
+        gf_block_tear_lines(shared);
     gf_emulated_kernels[kernel](&team, work);
     gf_block_complete(shared, thread);
 }

@@ -95,6 +95,51 @@ GF_INLINE void gf_load_words(const void *from, uint64_t *low, uint64_t *high)
     asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];" : "=l"(*low), "=l"(*high) : "l"(from) : "memory");
 }
 
+/* ---- lines of 128 bytes: eight lanes of a warp, two words each, by one instruction ----
+ *
+ * The lanes of a line act as one: what decides whether they go on must be equal in all of them. They meet right before the
+ * store and the load, so that the warp issues these for all eight at once: then 128 aligned bytes are one transaction in the
+ * shared cache and on NVLink. Neither CUDA nor PTX promises that: tests/gpu looks at it. */
+enum { GF_LINE_LANES = 8, GF_LANE_WORDS = 2 };
+
+struct gf_line_part {
+    uint64_t words[GF_LANE_WORDS];
+};
+
+GF_INLINE uint32_t gf_line_mask(const struct gf_team *team)
+{
+    return 0xffu << (team->thread % 32 / GF_LINE_LANES * GF_LINE_LANES);
+}
+
+GF_INLINE void gf_lanes_meet(const struct gf_team *team)
+{
+    __syncwarp(gf_line_mask(team));
+}
+
+/* Do all lanes say so? */
+GF_INLINE bool gf_lanes_all(const struct gf_team *team, bool mine)
+{
+    return __all_sync(gf_line_mask(team), mine) != 0;
+}
+
+/* What the first lane says. */
+GF_INLINE uint32_t gf_lanes_first(const struct gf_team *team, uint32_t value)
+{
+    return __shfl_sync(gf_line_mask(team), value, 0, GF_LINE_LANES);
+}
+
+GF_INLINE void gf_store_line(const struct gf_team *team, char *line, uint32_t lane, struct gf_line_part part)
+{
+    gf_store_words(team, line + lane * sizeof part, part.words[0], part.words[1]);
+}
+
+GF_INLINE struct gf_line_part gf_load_line(const char *line, uint32_t lane)
+{
+    struct gf_line_part part;
+    gf_load_words(line + lane * sizeof part, &part.words[0], &part.words[1]);
+    return part;
+}
+
 /* Payload passes through once: keep it out of the first-level cache. The assembly is volatile so that it stays between the
  * barriers that license it; loads that stand together are issued together. */
 GF_INLINE union gf_item gf_load_item(const void *from)

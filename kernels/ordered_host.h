@@ -76,6 +76,36 @@ GF_INLINE void gf_load_words(const void *from, uint64_t *low, uint64_t *high)
     *high = gf_load_relaxed64((const uint64_t *)from + 1);
 }
 
+/* ---- lines of 128 bytes: one thread stands for all lanes ----
+ *
+ * The block makes a line take effect whole (emulated_block.h); the last word, the flag, is loaded first. */
+enum { GF_LINE_LANES = 1, GF_LANE_WORDS = GF_LINE / 8 };
+
+struct gf_line_part {
+    uint64_t words[GF_LANE_WORDS];
+};
+
+GF_INLINE void gf_lanes_meet(const struct gf_team *team) { (void)team; }
+GF_INLINE bool gf_lanes_all(const struct gf_team *team, bool mine) { (void)team; return mine; }
+GF_INLINE uint32_t gf_lanes_first(const struct gf_team *team, uint32_t value) { (void)team; return value; }
+
+GF_INLINE void gf_store_line(const struct gf_team *team, char *line, uint32_t lane, struct gf_line_part part)
+{
+    (void)lane;
+    gf_block_store_line(team->shared, team->thread, (uint64_t *)(void *)line, part.words);
+}
+
+GF_INLINE struct gf_line_part gf_load_line(const char *line, uint32_t lane)
+{
+    struct gf_line_part part;
+    const uint64_t *words = (const uint64_t *)(const void *)line;
+    (void)lane;
+    part.words[GF_LANE_WORDS - 1] = gf_load_acquire64(words + GF_LANE_WORDS - 1);
+    for (uint32_t i = 0; i < GF_LANE_WORDS - 1; i++)
+        part.words[i] = gf_load_relaxed64(words + i);
+    return part;
+}
+
 /* Payload: plain accesses of any alignment. ThreadSanitizer reports those that no tail or head licenses. */
 GF_INLINE void gf_store_payload(const struct gf_team *team, void *to, const void *value, uint32_t bytes)
 {

@@ -20,6 +20,7 @@ enum {
     GF_LINE = 128,               /* words that different agents write never share a line of this size */
     GF_FIFO_DEPTH = 8,           /* slots of a FIFO; a power of two */
     GF_LL_LINE = 16,             /* bytes of a LL line: {data, flag, data, flag}, four bytes each */
+    GF_LL128_SLOT_STEP = 512,    /* slots of LL128 lines are a multiple of this: 480 bytes of data, which every element divides */
     GF_MAX_CHANNELS = 64,
     GF_MAX_RANKS = 64            /* of one communicator on one node: their slots' addresses fit into a kernel's parameters */
 };
@@ -27,6 +28,8 @@ enum {
 enum gf_kernel {
     GF_KERNEL_ALLREDUCE_ONE_SHOT,   /* struct gf_one_shot_work */
     GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW, /* struct gf_one_shot_few_work */
+    GF_KERNEL_ALLREDUCE_LL128,      /* struct gf_one_shot_work */
+    GF_KERNEL_ALLREDUCE_LL128_FEW,  /* struct gf_one_shot_few_work */
     GF_KERNEL_ALLREDUCE_RING,       /* struct gf_ring_work */
     GF_KERNEL_ALLREDUCE_TWO_SHOT,   /* struct gf_two_shot_work */
     GF_KERNEL_REDUCE_LOCAL,         /* struct gf_local_work */
@@ -91,14 +94,15 @@ struct gf_peer_slots {
     char *from;                  /* my own, for lines of the peer */
 };
 
-/* One-shot allreduce: every rank stores its data as LL lines into a slot at each peer, then reduces all slots in rank order.
+/* One-shot allreduce: every rank stores its data as LL or LL128 lines into a slot at each peer, then reduces all slots in rank order.
  * Two slots a peer alternate; the flag of a line is the epoch, so no head is needed: a rank that has received epoch e + 1 from
  * a peer knows that the peer has read epoch e.
  * A message longer than a slot goes in pieces, each with the next epoch. */
 struct gf_one_shot_work {
     struct gf_task task;
     struct gf_reduction data;
-    uint64_t slot_bytes;         /* bytes of one slot, LL lines included: holds slot_bytes / 2 bytes of data */
+    uint64_t slot_bytes;         /* bytes of one slot, flags included: holds slot_bytes / 2 bytes of data in LL lines, 15/16 in
+                                    LL128 lines */
     uint32_t epoch;              /* of the first piece, and one more each piece; never 0, see GF_LL_EPOCH_LAST */
     uint32_t pieces;
     struct gf_peer_slots peers[GF_MAX_RANKS];    /* last, since a kernel's parameters are fetched line by line as it reads them */

@@ -29,7 +29,8 @@ static const mca_base_var_enum_value_t algorithm_values[] = {
     {GF_ALGORITHM_AUTO, "auto"}, {GF_ALGORITHM_ONE_SHOT, "one_shot"}, {GF_ALGORITHM_RING, "ring"}, {GF_ALGORITHM_HOST, "host"},
     {GF_ALGORITHM_TWO_SHOT, "two_shot"}, {0, NULL}};
 static const mca_base_var_enum_value_t protocol_values[] = {
-    {GF_PROTOCOL_AUTO, "auto"}, {GF_PROTOCOL_LL, "ll"}, {GF_PROTOCOL_SIMPLE, "simple"}, {0, NULL}};
+    {GF_PROTOCOL_AUTO, "auto"}, {GF_PROTOCOL_LL, "ll"}, {GF_PROTOCOL_LL128, "ll128"}, {GF_PROTOCOL_SIMPLE, "simple"},
+    {0, NULL}};
 static const mca_base_var_enum_value_t simple_buffer_values[] = {
     {GF_BUFFER_RECEIVER, "receiver"}, {GF_BUFFER_SENDER, "sender"}, {0, NULL}};
 static const mca_base_var_enum_value_t verbose_values[] = {
@@ -78,8 +79,8 @@ static void register_choices(mca_coll_gpufifo_component_t *component)
         "waits) or two_shot (ranks load from and store to each other's buffers, which all have mapped; never chosen by auto)",
         MCA_BASE_VAR_TYPE_INT, algorithm_values, OPAL_INFO_LVL_5, &component->algorithm);
     register_variable(component, "protocol",
-        "The protocol of a connection: auto, ll (data and flag stored together, lowest latency) or simple (FIFO slots, highest "
-        "bandwidth)",
+        "The protocol of a connection: auto, ll (data and flag stored together, lowest latency), ll128 (the same in lines of 128 "
+        "bytes, only where these arrive whole; never chosen by auto) or simple (FIFO slots, highest bandwidth)",
         MCA_BASE_VAR_TYPE_INT, protocol_values, OPAL_INFO_LVL_5, &component->protocol);
     register_variable(component, "simple_buffer",
         "Whose memory holds the slots of a Simple FIFO: receiver (the sender stores into them) or sender (the receiver loads from "
@@ -240,6 +241,7 @@ void gf_params_apply(mca_coll_gpufifo_component_t *component)
     apply_agent(component->agent ? component->agent : "off", config);
     if ((config->algorithm == GF_ALGORITHM_ONE_SHOT && config->protocol == GF_PROTOCOL_SIMPLE) ||
         (config->algorithm == GF_ALGORITHM_RING && config->protocol == GF_PROTOCOL_LL) ||
+        (config->algorithm == GF_ALGORITHM_RING && config->protocol == GF_PROTOCOL_LL128) ||
         (config->algorithm == GF_ALGORITHM_TWO_SHOT && config->protocol != GF_PROTOCOL_AUTO)) {
         if (gf_speaks_for_node()) {
             gf_show_help("contradiction");

@@ -146,4 +146,5 @@ static void p2p_destroy(struct gf_connector *c)
 const struct gf_transport gf_transport_p2p = {
     .name = "p2p", .id = GF_TRANSPORT_P2P,
     .probe = p2p_probe, .setup = p2p_setup, .connect = p2p_connect, .destroy = p2p_destroy,
+    .whole_lines = true,
 };

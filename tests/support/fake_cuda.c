@@ -148,7 +148,7 @@ static void restart(void)
     depth = 0;
     capture = CU_STREAM_CAPTURE_MODE_GLOBAL;
     fake = (struct fake_cuda){
-        .mps = false, .knows_ipc = true, .ipc = true, .foreign = (CUcontext)&foreign_context, .calls = calls, .restart = restart,
+        .mps = false, .knows_ipc = true, .ipc = true, .devices = 1, .capability = 90, .foreign = (CUcontext)&foreign_context, .calls = calls, .restart = restart,
         .reset_device = reset_device, .make = make, .current = current, .depth = get_depth, .capture = get_capture,
     };
 }
@@ -185,18 +185,18 @@ CUresult cuGetErrorString(CUresult error, const char **text)
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetCount(int *count) { ENTER(enter_initialised); *count = 1; return CUDA_SUCCESS; }
+CUresult cuDeviceGetCount(int *count) { ENTER(enter_initialised); *count = fake.devices; return CUDA_SUCCESS; }
 CUresult cuDeviceGet(CUdevice *device, int ordinal) { ENTER(enter_initialised); *device = ordinal; return CUDA_SUCCESS; }
 
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice device)
 {
-    (void)device;
+    int capability = device == 0 ? 90 : fake.capability;
     ENTER(enter_initialised);
     switch ((int)which) {
     case CU_DEVICE_ATTRIBUTE_INTEGRATED: *value = 0; break;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 132; break;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = 9; break;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = 0; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = capability / 10; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = capability % 10; break;
     case 125: *value = fake.ipc; return fake.knows_ipc ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     case 133: *value = fake.mps; break;
     default: return CUDA_ERROR_INVALID_VALUE;
@@ -212,6 +212,14 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
     return CUDA_SUCCESS;
 }
 #endif
+
+CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute which, CUdevice from, CUdevice to)
+{
+    (void)which;
+    ENTER(enter_initialised);
+    *value = fake.nvlink;
+    return from != to ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
 
 CUresult cuDeviceGetPCIBusId(char *id, int bytes, CUdevice device)
 {

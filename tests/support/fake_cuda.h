@@ -22,6 +22,9 @@ struct fake_cuda {
     bool mps;                       /* the attribute CU_DEVICE_ATTRIBUTE_MPS_ENABLED */
     bool knows_ipc;                 /* the driver knows the attribute CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED */
     bool ipc;
+    int devices;                    /* how many the process sees; only device 0 can be opened */
+    int capability;                 /* compute capability of device 1, times ten; device 0 has 90 */
+    bool nvlink;                    /* between devices 0 and 1 */
     bool maps_once;                 /* memory of other processes: refuses a second mapping while there is one */
     bool shut_down;                 /* the driver has ended, as it does when the process leaves main */
 

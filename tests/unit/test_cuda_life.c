@@ -40,6 +40,8 @@ static void test_launch(void **state)
     static const char *const names[GF_KERNEL_COUNT] = {
         [GF_KERNEL_ALLREDUCE_ONE_SHOT] = "gf_kernel_allreduce_one_shot",
         [GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW] = "gf_kernel_allreduce_one_shot_few",
+        [GF_KERNEL_ALLREDUCE_LL128] = "gf_kernel_allreduce_ll128",
+        [GF_KERNEL_ALLREDUCE_LL128_FEW] = "gf_kernel_allreduce_ll128_few",
         [GF_KERNEL_ALLREDUCE_RING] = "gf_kernel_allreduce_ring",
         [GF_KERNEL_REDUCE_LOCAL] = "gf_kernel_reduce_local",
         [GF_KERNEL_COPY_LIST] = "gf_kernel_copy_list",
@@ -52,6 +54,8 @@ static void test_launch(void **state)
     static const size_t bytes[GF_KERNEL_COUNT] = {
         [GF_KERNEL_ALLREDUCE_ONE_SHOT] = sizeof(struct gf_one_shot_work),
         [GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW] = sizeof(struct gf_one_shot_few_work),
+        [GF_KERNEL_ALLREDUCE_LL128] = sizeof(struct gf_one_shot_work),
+        [GF_KERNEL_ALLREDUCE_LL128_FEW] = sizeof(struct gf_one_shot_few_work),
         [GF_KERNEL_ALLREDUCE_RING] = sizeof(struct gf_ring_work),
         [GF_KERNEL_REDUCE_LOCAL] = sizeof(struct gf_local_work),
         [GF_KERNEL_COPY_LIST] = sizeof(struct gf_copy_work),

@@ -108,6 +108,39 @@ static void test_settings_are_honoured(void **state)
     assert_non_null(strstr(plan.reason, "contradict"));
 }
 
+static void test_ll128_is_taken_where_asked_for_and_possible(void **state)
+{
+    struct gf_config config = default_config();
+    struct gf_plan_input input = default_input(8 << 10);
+
+    (void)state;
+    config.protocol = GF_PROTOCOL_LL128;
+    struct gf_plan plan = plan_of(&config, &input);
+
+    assert_int_equal(plan.algorithm, GF_PLAN_LL128);
+    assert_int_equal(plan.blocks, 2);
+    assert_int_equal(plan.threads, GF_BLOCK_THREADS);
+    config.algorithm = GF_ALGORITHM_ONE_SHOT;
+    input.count = 1;
+    plan = plan_of(&config, &input);
+    assert_int_equal(plan.algorithm, GF_PLAN_LL128);
+    assert_int_equal(plan.threads, 32);
+    config.algorithm = GF_ALGORITHM_RING;
+    assert_non_null(strstr(plan_of(&config, &input).reason, "contradict"));
+
+    config.algorithm = GF_ALGORITHM_AUTO;
+    input.unavailable = 1u << GF_PLAN_LL128;
+    plan = plan_of(&config, &input);
+    assert_int_equal(plan.algorithm, GF_PLAN_ONE_SHOT);
+    assert_non_null(strstr(plan.reason, "LL128 was asked for"));
+    config.strict = true;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_STAGE);
+    input.unavailable = 0;
+    input.kernels_may_wait = false;
+    config.strict = false;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_HOST);
+}
+
 static void test_kernels_that_cannot_run_at_once_never_wait(void **state)
 {
     struct gf_config config = default_config();
@@ -196,8 +229,8 @@ static void test_two_shot_is_asked_for(void **state)
 
 static void check_limits(const struct gf_config *config, const struct gf_plan_input *input, const struct gf_plan *plan)
 {
-    bool launches = plan->algorithm == GF_PLAN_ONE_SHOT || plan->algorithm == GF_PLAN_RING
-        || plan->algorithm == GF_PLAN_TWO_SHOT;
+    bool one_shot = plan->algorithm == GF_PLAN_ONE_SHOT || plan->algorithm == GF_PLAN_LL128;
+    bool launches = one_shot || plan->algorithm == GF_PLAN_RING || plan->algorithm == GF_PLAN_TWO_SHOT;
 
     assert_true(plan->reason[0] != '\0');
     assert_true(!launches || input->kernels_may_wait);
@@ -205,8 +238,12 @@ static void check_limits(const struct gf_config *config, const struct gf_plan_in
     assert_true(launches ? plan->blocks >= 1 && plan->blocks <= input->blocks : plan->blocks == 0);
     assert_true(launches ? plan->threads >= 32 && plan->threads <= GF_BLOCK_THREADS && plan->threads % 32 == 0
                          : plan->threads == 0);
-    if (plan->algorithm == GF_PLAN_ONE_SHOT) {
-        size_t piece = config->ll_slot_bytes / gf_type_size(input->type);
+    assert_true(plan->algorithm != GF_PLAN_LL128 || config->protocol == GF_PROTOCOL_LL128);
+    if (one_shot) {
+        struct gf_plan_slot slot = gf_plan_slot(config, plan->algorithm);
+        size_t piece = slot.data / gf_type_size(input->type);
+
+        assert_true(slot.data % gf_type_size(input->type) == 0 && slot.data < slot.bytes && slot.bytes % GF_LINE == 0);
 
         assert_true((size_t)plan->pieces * piece >= input->count && ((size_t)plan->pieces - 1) * piece < input->count);
     } else {
@@ -229,7 +266,7 @@ static void test_any_input(void **state)
         config.ll_slot_bytes = (size_t)GF_LINE << random() % 12;
         config.one_shot_bytes = (size_t)random() >> random() % 31;
         config.algorithm = (enum gf_force_algorithm)(random() % 5 * (random() % 2));
-        config.protocol = (enum gf_force_protocol)(random() % 3 * (random() % 2));
+        config.protocol = (enum gf_force_protocol)(random() % 4 * (random() % 2));
         config.strict = random() % 2;
         input.type = (enum gf_type)(random() % GF_TYPE_COUNT);
         input.ranks = 1 + (int)(random() % 64);
@@ -237,6 +274,7 @@ static void test_any_input(void **state)
         input.kernels_may_wait = random() % 4 != 0;
         input.device_has_type = random() % 4 != 0;
         input.unavailable = random() % 2 ? (unsigned)(random() % 16) << GF_PLAN_ONE_SHOT : 0;
+        input.unavailable |= random() % 2 ? 1u << GF_PLAN_LL128 : 0;
         struct gf_plan first = plan_of(&config, &input), second;
 
         gf_plan_allreduce(&config, &input, &second);
@@ -262,6 +300,7 @@ int main(void)
         cmocka_unit_test(test_sizes_choose),
         cmocka_unit_test(test_trivial_calls),
         cmocka_unit_test(test_settings_are_honoured),
+        cmocka_unit_test(test_ll128_is_taken_where_asked_for_and_possible),
         cmocka_unit_test(test_kernels_that_cannot_run_at_once_never_wait),
         cmocka_unit_test(test_types_of_the_host_are_staged),
         cmocka_unit_test(test_what_is_unavailable_is_avoided),

@@ -29,8 +29,8 @@ enum { WORLDS = 8 };
 enum { WORLDS = 24 };
 #endif
 
-static const char *const algorithm_names[] = { "ring", "one-shot", "two-shot" };
-enum { ALGORITHMS = 3 };
+static const char *const algorithm_names[] = { "ring", "one-shot", "two-shot", "one-shot over LL128" };
+enum { ALGORITHMS = 4 };
 
 static uint64_t seed;
 
@@ -252,10 +252,11 @@ static void unequal_counts_are_noticed(void **state)
 #if GF_LL_FLAG_BITS == 8
 /* One of two ranks that wear out the epochs: a call that fills the slot, then short ones, then, with the epoch of the
  * first, one for which rank 1 sends a single line. Rank 0 must not take the old lines for new ones: it waits until it is
- * told to leave. */
+ * told to leave. 512 bytes are all of a slot of LL lines, and more than one unit of LL128 lines. */
 struct wearer {
     pthread_t thread;
     struct world *world;
+    enum world_algorithm algorithm;
     uint32_t rank;
     bool all_right;
     enum gf_kernel_error last;
@@ -263,10 +264,10 @@ struct wearer {
 
 static void *wear_out_epochs(void *argument)
 {
-    enum { FULL = 32 };
+    enum { FULL = 128 };
     struct wearer *w = argument;
     float data[FULL] = { 0 };
-    struct world_call full = float_sum(WORLD_ONE_SHOT, data, data, FULL), brief = float_sum(WORLD_ONE_SHOT, data, data, 1);
+    struct world_call full = float_sum(w->algorithm, data, data, FULL), brief = float_sum(w->algorithm, data, data, 1);
     w->all_right = world_launch(w->world, w->rank, &full) == GF_KERNEL_OK;
     for (uint32_t epoch = 2; w->all_right && epoch < GF_LL_EPOCH_LAST; epoch++)
         w->all_right = world_launch(w->world, w->rank, &brief) == GF_KERNEL_OK;
@@ -277,15 +278,14 @@ static void *wear_out_epochs(void *argument)
     return NULL;
 }
 
-static void a_sweep_forgets_old_lines(void **state)
+static void wear_out(enum world_algorithm algorithm)
 {
-    (void)state;
-    struct world_shape shape = { .ranks = 2, .blocks = 1, .threads = 1, .ll_slot_bytes = 256, .slot_bytes = 128,
+    struct world_shape shape = { .ranks = 2, .blocks = 1, .threads = 1, .ll_slot_bytes = 1024, .slot_bytes = 128,
                                  .deadline_ns = deadline_ns() };
     struct world *world = world_create(&shape);
     struct wearer wearer[2];
     for (uint32_t r = 0; r < 2; r++) {
-        wearer[r] = (struct wearer){ .world = world, .rank = r };
+        wearer[r] = (struct wearer){ .world = world, .algorithm = algorithm, .rank = r };
         assert_int_equal(pthread_create(&wearer[r].thread, NULL, wear_out_epochs, &wearer[r]), 0);
     }
     for (uint32_t r = 0; r < 2; r++)
@@ -294,6 +294,13 @@ static void a_sweep_forgets_old_lines(void **state)
     assert_int_equal(wearer[0].last, GF_KERNEL_ABORTED);
     assert_int_equal(wearer[1].last, GF_KERNEL_OK);
     world_destroy(world);
+}
+
+static void a_sweep_forgets_old_lines(void **state)
+{
+    (void)state;
+    wear_out(WORLD_ONE_SHOT);
+    wear_out(WORLD_LL128);
 }
 #endif
 

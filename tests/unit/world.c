@@ -19,17 +19,24 @@ struct fifo_memory {
     uint32_t size[GF_FIFO_DEPTH];
 };
 
+/* The slots of one kind of lines. */
+struct lines {
+    char *slots;                              /* ranks × 2 × slot_bytes */
+    uint64_t slot_bytes, slot_data;
+    struct gf_peer_slots peers[GF_MAX_RANKS];
+    uint32_t epoch;                           /* of the next piece */
+};
+enum { LL, LL128, KINDS };
+
 /* Everything that belongs to one rank. Its FIFOs are those into which it receives. */
 struct rank_memory {
-    char *ll_slots;                           /* ranks × 2 × ll_slot_bytes */
-    struct gf_peer_slots peers[GF_MAX_RANKS];
+    struct lines lines[KINDS];
     char *slots;                              /* blocks × depth × slot_bytes */
     struct fifo_memory fifo[WORLD_MAX_BLOCKS];
     struct gf_conn send[WORLD_MAX_BLOCKS], recv[WORLD_MAX_BLOCKS];
     struct gf_block *block[WORLD_MAX_BLOCKS];
     uint32_t blocks_done, error;
     uint64_t done, ticket;
-    uint32_t epoch;                           /* of the next piece */
     char *flags;                              /* ranks × GF_MAX_CHANNELS lines */
     uint64_t calls;                           /* by two-shot, so far */
     struct gf_reduction data[2];              /* of the last of these, by turns */
@@ -63,10 +70,13 @@ static void make_rank(struct world *w, uint32_t r)
 {
     const struct world_shape *shape = &w->shape;
     struct rank_memory *m = w->rank[r] = zeroed(sizeof *m);
-    m->ll_slots = zeroed(shape->ranks * 2 * shape->ll_slot_bytes);
+    uint64_t step = GF_LL128_SLOT_STEP, ll128_bytes = (shape->ll_slot_bytes + step - 1) / step * step;
+    m->lines[LL] = (struct lines){ .slot_bytes = shape->ll_slot_bytes, .slot_data = shape->ll_slot_bytes / 2, .epoch = 1 };
+    m->lines[LL128] = (struct lines){ .slot_bytes = ll128_bytes, .slot_data = ll128_bytes / 16 * 15, .epoch = 1 };
+    for (int kind = 0; kind < KINDS; kind++)
+        m->lines[kind].slots = zeroed(shape->ranks * 2 * m->lines[kind].slot_bytes);
     m->slots = zeroed(shape->blocks * GF_FIFO_DEPTH * shape->slot_bytes);
     m->flags = zeroed((size_t)shape->ranks * GF_MAX_CHANNELS * GF_LINE);
-    m->epoch = 1;
     for (uint32_t b = 0; b < shape->blocks; b++) {
         m->block[b] = gf_block_create(shape->threads, shape->weak, shape->seed + 100 * r + b);
         if (!m->block[b])
@@ -79,10 +89,12 @@ static void connect_rank(struct world *w, uint32_t r)
 {
     const struct world_shape *shape = &w->shape;
     struct rank_memory *m = w->rank[r], *next = w->rank[(r + 1) % shape->ranks];
-    for (uint32_t q = 0; q < shape->ranks; q++) {
-        m->peers[q].from = m->ll_slots + q * 2 * shape->ll_slot_bytes;
-        m->peers[q].to = w->rank[q]->ll_slots + r * 2 * shape->ll_slot_bytes;
-    }
+    for (uint32_t q = 0; q < shape->ranks; q++)
+        for (int kind = 0; kind < KINDS; kind++) {
+            struct lines *lines = &m->lines[kind];
+            lines->peers[q].from = lines->slots + q * 2 * lines->slot_bytes;
+            lines->peers[q].to = w->rank[q]->lines[kind].slots + r * 2 * lines->slot_bytes;
+        }
     for (uint32_t c = 0; c < shape->blocks; c++) {
         size_t offset = c * GF_FIFO_DEPTH * shape->slot_bytes;
         struct fifo_memory *mine = &m->fifo[c], *theirs = &next->fifo[c];
@@ -110,7 +122,8 @@ void world_destroy(struct world *w)
     for (uint32_t r = 0; r < w->shape.ranks; r++) {
         for (uint32_t b = 0; b < w->shape.blocks; b++)
             gf_block_destroy(w->rank[r]->block[b]);
-        free(w->rank[r]->ll_slots);
+        for (int kind = 0; kind < KINDS; kind++)
+            free(w->rank[r]->lines[kind].slots);
         free(w->rank[r]->slots);
         free(w->rank[r]->flags);
         free(w->rank[r]);
@@ -152,27 +165,28 @@ static void run_kernel(struct world *w, struct rank_memory *m, enum gf_kernel ke
 }
 
 /* All ranks come here together: the next pieces would pass the last epoch. */
-static void sweep(struct world *w, struct rank_memory *m)
+static void sweep(struct world *w, struct lines *lines)
 {
     pthread_barrier_wait(&w->sweep);
-    memset(m->ll_slots, 0, w->shape.ranks * 2 * w->shape.ll_slot_bytes);
-    m->epoch = 1;
+    memset(lines->slots, 0, w->shape.ranks * 2 * lines->slot_bytes);
+    lines->epoch = 1;
     pthread_barrier_wait(&w->sweep);
 }
 
 static void launch_one_shot(struct world *w, struct rank_memory *m, const struct gf_task *task, const struct world_call *call)
 {
-    uint64_t bytes = call->data.count * gf_type_size(call->data.type), slot = w->shape.ll_slot_bytes / 2;
+    struct lines *lines = &m->lines[call->algorithm == WORLD_LL128 ? LL128 : LL];
+    uint64_t bytes = call->data.count * gf_type_size(call->data.type);
     struct gf_one_shot_work work = {
-        .task = *task, .data = call->data, .slot_bytes = w->shape.ll_slot_bytes,
-        .pieces = (uint32_t)((bytes + slot - 1) / slot),
+        .task = *task, .data = call->data, .slot_bytes = lines->slot_bytes,
+        .pieces = (uint32_t)((bytes + lines->slot_data - 1) / lines->slot_data),
     };
-    memcpy(work.peers, m->peers, sizeof m->peers);
-    if (work.pieces > GF_LL_EPOCH_LAST - m->epoch)
-        sweep(w, m);
-    work.epoch = m->epoch;
-    m->epoch += work.pieces;
-    run_kernel(w, m, GF_KERNEL_ALLREDUCE_ONE_SHOT, call->blocks, &work);
+    memcpy(work.peers, lines->peers, sizeof lines->peers);
+    if (work.pieces > GF_LL_EPOCH_LAST - lines->epoch)
+        sweep(w, lines);
+    work.epoch = lines->epoch;
+    lines->epoch += work.pieces;
+    run_kernel(w, m, lines == &m->lines[LL128] ? GF_KERNEL_ALLREDUCE_LL128 : GF_KERNEL_ALLREDUCE_ONE_SHOT, call->blocks, &work);
 }
 
 static void launch_ring(struct world *w, struct rank_memory *m, const struct gf_task *task, const struct world_call *call)
@@ -221,7 +235,8 @@ enum gf_kernel_error world_launch(struct world *w, uint32_t rank, const struct w
         .blocks_done = &m->blocks_done, .done = &m->done, .error = &m->error, .ticket = ++m->ticket,
     };
     switch (call->algorithm) {
-    case WORLD_ONE_SHOT: launch_one_shot(w, m, &task, call); break;
+    case WORLD_ONE_SHOT:
+    case WORLD_LL128: launch_one_shot(w, m, &task, call); break;
     case WORLD_TWO_SHOT: launch_two_shot(w, m, &task, call); break;
     default: launch_ring(w, m, &task, call); break;
     }

@@ -17,7 +17,7 @@ enum { WORLD_MAX_RANKS = 8, WORLD_MAX_BLOCKS = 4 };
 struct world_shape {
     uint32_t ranks, blocks, threads;      /* threads: of a block */
     bool weak;                            /* stores of others are seen late and in random order */
-    uint64_t ll_slot_bytes;               /* of one LL slot, lines included */
+    uint64_t ll_slot_bytes;               /* of one slot of LL lines; of LL128 lines as many, but GF_LL128_SLOT_STEP at least */
     uint64_t slot_bytes;                  /* of a FIFO slot */
     uint64_t deadline_ns;
     uint64_t seed;
@@ -28,7 +28,7 @@ struct world;
 struct world *world_create(const struct world_shape *shape);
 void world_destroy(struct world *world);
 
-enum world_algorithm { WORLD_RING, WORLD_ONE_SHOT, WORLD_TWO_SHOT };
+enum world_algorithm { WORLD_RING, WORLD_ONE_SHOT, WORLD_TWO_SHOT, WORLD_LL128 };
 
 /* One call as one rank makes it. blocks: of this launch, but for the ring any number up to the shape's, equal on all ranks. */
 struct world_call {
