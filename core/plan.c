@@ -116,19 +116,20 @@ static void decide_forced(const struct gf_config *config, const struct gf_plan_i
                           size_t bytes, struct gf_plan *plan)
 {
     const char *name = gf_algorithm_name(forced);
+    bool ll_instead = forced == GF_PLAN_LL128 && !available(input, forced) && available(input, GF_PLAN_ONE_SHOT) && !config->strict;
 
     if (forced == GF_PLAN_TWO_SHOT && input->kernels_may_wait && !available(input, forced)) {
         decide_without_two_shot(config, input, bytes, plan);
     } else if ((forced == GF_PLAN_ONE_SHOT || forced == GF_PLAN_LL128) && host_copies(config)) {
         decide(plan, GF_PLAN_STAGE, "%s was asked for, but the transport that was asked for moves FIFO slots only", name);
-    } else if (forced == GF_PLAN_LL128 && !available(input, forced) && available(input, GF_PLAN_ONE_SHOT) && !config->strict) {
-        decide(plan, GF_PLAN_ONE_SHOT, "one-shot over LL: LL128 was asked for, but cannot be used here");
-    } else if (!available(input, forced)) {
+    } else if (!available(input, forced) && !ll_instead) {
         decide(plan, GF_PLAN_STAGE, "%s was asked for, but could not be connected", name);
-    } else if (forced == GF_PLAN_HOST || input->kernels_may_wait) {
-        decide(plan, forced, "%s was asked for by a setting", name);
-    } else {
+    } else if (forced != GF_PLAN_HOST && !input->kernels_may_wait) {
         decide_host(config, input, plan, no_mps);
+    } else if (ll_instead) {
+        decide(plan, GF_PLAN_ONE_SHOT, "one-shot over LL: LL128 was asked for, but cannot be used here");
+    } else {
+        decide(plan, forced, "%s was asked for by a setting", name);
     }
 }
 

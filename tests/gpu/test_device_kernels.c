@@ -13,7 +13,8 @@
 #include "kernels/work.h"
 #include "tests/unit/scalar.h"
 
-enum { RANKS = 3, CHANNELS = 2, LL_SLOT = 4096, FIFO_SLOT = 1024, MOST_BYTES = 1 << 22 };
+enum { RANKS = 3, CHANNELS = 2, LL_SLOT = 4096, FIFO_SLOT = 1024, MOST_BYTES = 1 << 22,
+       LL_BYTES = RANKS * 2 * LL_SLOT };
 
 /* Where kernels cannot run at once (a tool that runs one after the other), they give up instead of waiting for ever. */
 #define DEADLINE_NS 20000000000u
@@ -22,7 +23,7 @@ enum { RANKS = 3, CHANNELS = 2, LL_SLOT = 4096, FIFO_SLOT = 1024, MOST_BYTES = 1
 struct rank {
     gf_stream *stream;
     char *send, *recv;
-    char *ll;                      /* RANKS × 2 × LL_SLOT */
+    char *ll;                      /* slots of LL lines, LL_BYTES, then of LL128 lines, as many */
     char *fifo;                    /* CHANNELS × GF_FIFO_DEPTH × FIFO_SLOT, then a line of tails and sizes a channel */
     char *heads;                   /* a line a channel */
     struct gf_conn *conns;         /* CHANNELS to send, CHANNELS to receive */
@@ -85,7 +86,7 @@ static void make_rank(struct test *t, int r)
 
     m->send = device_zeroed(t, MOST_BYTES);
     m->recv = device_zeroed(t, MOST_BYTES);
-    m->ll = device_zeroed(t, RANKS * 2 * LL_SLOT);
+    m->ll = device_zeroed(t, 2 * LL_BYTES);
     m->fifo = device_zeroed(t, CHANNELS * (GF_FIFO_DEPTH * FIFO_SLOT + GF_LINE));
     m->heads = device_zeroed(t, CHANNELS * GF_LINE);
     m->conns = device_zeroed(t, 2 * CHANNELS * sizeof *m->conns);
@@ -144,21 +145,32 @@ static void launch(struct test *t, int r, enum gf_kernel kernel, int blocks, con
     need(gf_device_launch(t->device, t->rank[r].stream, kernel, blocks, 128, work, bytes, &why), "launch", &why);
 }
 
-static void run_one_shot(struct test *t, enum gf_type type, enum gf_op op)
+/* offset: of the slots in each rank's memory; each kind of lines has its own. piece: data bytes of a slot. */
+static void run_lines(struct test *t, enum gf_type type, enum gf_op op, enum gf_kernel kernel, size_t offset, size_t piece)
 {
-    size_t piece = LL_SLOT / 2, bytes = t->count * gf_type_size(type);
+    size_t bytes = t->count * gf_type_size(type);
     uint32_t pieces = (uint32_t)((bytes + piece - 1) / piece);
 
     for (int r = 0; r < RANKS; r++) {
         struct gf_one_shot_work work = { .task = make_task(t, r), .data = make_reduction(t, r, type, op), .slot_bytes = LL_SLOT,
                                          .epoch = t->epoch, .pieces = pieces };
         for (int q = 0; q < RANKS; q++) {
-            work.peers[q].to = (char *)kernel_address(t, t->rank[q].ll) + r * 2 * LL_SLOT;
-            work.peers[q].from = (char *)kernel_address(t, t->rank[r].ll) + q * 2 * LL_SLOT;
+            work.peers[q].to = (char *)kernel_address(t, t->rank[q].ll) + offset + r * 2 * LL_SLOT;
+            work.peers[q].from = (char *)kernel_address(t, t->rank[r].ll) + offset + q * 2 * LL_SLOT;
         }
-        launch(t, r, GF_KERNEL_ALLREDUCE_ONE_SHOT, 2, &work, sizeof work);
+        launch(t, r, kernel, 2, &work, sizeof work);
     }
     t->epoch += pieces;
+}
+
+static void run_one_shot(struct test *t, enum gf_type type, enum gf_op op)
+{
+    run_lines(t, type, op, GF_KERNEL_ALLREDUCE_ONE_SHOT, 0, LL_SLOT / 2);
+}
+
+static void run_ll128(struct test *t, enum gf_type type, enum gf_op op)
+{
+    run_lines(t, type, op, GF_KERNEL_ALLREDUCE_LL128, LL_BYTES, LL_SLOT / 16 * 15);
 }
 
 static void run_ring(struct test *t, enum gf_type type, enum gf_op op)
@@ -275,6 +287,9 @@ static void check_all(struct test *t)
             if (gf_op_allowed(type, op) && !gf_type_is_host_only(type)) {
                 check_reduction(t, "local reduction", run_local, type, op, &random);
                 check_reduction(t, "one-shot allreduce", run_one_shot, type, op, &random);
+                if (t->device->caps.line128_atomic) {
+                    check_reduction(t, "allreduce over LL128", run_ll128, type, op, &random);
+                }
                 check_reduction(t, "ring allreduce", run_ring, type, op, &random);
             }
         }

@@ -16,6 +16,13 @@ for algorithm in one_shot ring; do
     run 3 +noipc algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=65536 sizes
     run 3 ll_slot_bytes=128 simple_slot_bytes=128 channels=2 algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=16384 sizes
 done
+# LL128 lines, and what happens where they would be torn.
+run_prints "one-shot over LL128" 2 verbose=1 protocol=ll128 tests/mpi/test_allreduce path=one_shot types sizes bits
+run 3 +weak +seed=4 protocol=ll128 tests/mpi/test_allreduce path=one_shot limit=65536 sizes bits
+run 4 +team=4 ll_slot_bytes=128 channels=2 protocol=ll128 tests/mpi/test_allreduce path=one_shot limit=16384 sizes
+run_prints "from rank 0 to rank 1: the emulated device tears lines" 2 +torn protocol=ll128 tests/mpi/test_allreduce path=one_shot limit=64 sizes
+run_fails "strict: LL128 was asked for" 2 +torn strict=1 protocol=ll128 tests/mpi/test_allreduce limit=64 sizes
+run_prints "may arrive in parts" 2 verbose=1 transport=shm protocol=ll128 tests/mpi/test_allreduce path=one_shot limit=64 sizes
 # The slots of the ring at the sender.
 for transport in p2p shm; do
     run 3 transport=$transport algorithm=ring simple_buffer=sender tests/mpi/test_allreduce path=ring limit=65536 sizes bits

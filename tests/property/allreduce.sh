@@ -26,6 +26,8 @@ for round in $(seq "${PROPERTY_RUNS:-16}"); do
     ll=$picked
     pick 128 4096 131072
     simple=$picked
+    protocol=auto
+    [ "$algorithm" = ring ] || { pick auto ll ll128; protocol=$picked; }
     pick receiver sender
     buffer=$picked
     pick 0 1 2 7
@@ -34,7 +36,7 @@ for round in $(seq "${PROPERTY_RUNS:-16}"); do
     one_shot=$picked
     pick +weak +weak,torn +noipc +solo +team=3 +blocks=16
     device=$picked
-    run "$ranks" "$device" "+seed=$round" transport="$transport" algorithm="$algorithm" ll_slot_bytes="$ll" simple_slot_bytes="$simple" \
+    run "$ranks" "$device" "+seed=$round" transport="$transport" algorithm="$algorithm" protocol="$protocol" ll_slot_bytes="$ll" simple_slot_bytes="$simple" \
         simple_buffer="$buffer" channels="$channels" one_shot_bytes="$one_shot" tests/property/allreduce_property --seed "$seed" --rounds 60 --bytes 200000
 done
 finish

@@ -111,6 +111,41 @@ static void test_strict_fall_back_is_an_error(void **state)
     expect_set_up("", s);
 }
 
+static void ask_for_ll128(int rank, struct gf_config *config)
+{
+    (void)rank;
+    config->protocol = GF_PROTOCOL_LL128;
+}
+
+static void ask_for_strict_ll128(int rank, struct gf_config *config)
+{
+    ask_for_ll128(rank, config);
+    config->strict = true;
+}
+
+static void ask_for_ll128_over_shm(int rank, struct gf_config *config)
+{
+    ask_for_ll128(rank, config);
+    config->transport = GF_TRANSPORT_SHM;
+}
+
+/* Lines of 128 bytes that do not arrive whole, or nobody knows: LL instead, and it is said why. */
+static void test_ll128_only_where_lines_arrive_whole(void **state)
+{
+    (void)state;
+    expect_set_up("", (struct set_up){ .configure = ask_for_ll128, .algorithm = GF_PLAN_LL128 });
+    expect_set_up("", (struct set_up){ .configure = ask_for_strict_ll128, .algorithm = GF_PLAN_LL128 });
+    expect_set_up("torn", (struct set_up){ .configure = ask_for_ll128, .algorithm = GF_PLAN_ONE_SHOT,
+        .warning = "tears lines of 128 bytes" });
+    expect_set_up("torn", (struct set_up){ .configure = ask_for_strict_ll128, .status = GF_ERR_DEVICE, .algorithm = GF_PLAN_LL128,
+        .reason = "strict: LL128" });
+    expect_set_up("", (struct set_up){ .configure = ask_for_ll128_over_shm, .algorithm = GF_PLAN_ONE_SHOT,
+        .warning = "may arrive in parts" });
+    expect_set_up("noipc", (struct set_up){ .configure = ask_for_ll128, .algorithm = GF_PLAN_ONE_SHOT, .warning = "in parts" });
+    expect_set_up("", (struct set_up){ .fault = "ipc_open:1@1", .configure = ask_for_strict_ll128, .status = GF_ERR_DEVICE,
+        .algorithm = GF_PLAN_LL128, .reason = "strict" });
+}
+
 /* From one path to the next, to staging. With three ranks the first two attachments are the abort pages. */
 static void test_paths_in_turn(void **state)
 {
@@ -380,6 +415,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_p2p_falls_back_to_shm),
         cmocka_unit_test(test_strict_fall_back_is_an_error),
+        cmocka_unit_test(test_ll128_only_where_lines_arrive_whole),
         cmocka_unit_test(test_paths_in_turn),
         cmocka_unit_test(test_creating_fails_alike),
         cmocka_unit_test(test_settings_are_checked),
