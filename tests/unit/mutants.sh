@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Do the tests of the protocols notice faults? Builds four harnesses (test_protocol; test_pull_kernel for 11 to 19;
+# Do the tests of the protocols notice faults? Builds four harnesses (test_protocol; test_pull_kernel for the faults 11 to 13;
 # test_agent_kernel for those from 31 on; test_copied for those from 40 on) with ThreadSanitizer and without, where they must
 # pass; then with each fault of kernels/mutants.h in turn, where it must fail.
 #
@@ -19,6 +19,9 @@
 #  11 OPEN_GATE               a closed launch writes into what is the program's again
 #  12 EARLY_END               both: the peer sees the end before the data; a race
 #  13 UNCOUNTED               both, the same
+#  14 TEAR_LINE               late stores: new flag with old data
+#  15 ONE_FLAG                late stores: another line of the unit is old
+#  16 TORN                    new flag with old data, also without late stores
 #  20 EARLY_FLAG              both: old payload; a race
 #  21 RELAXED_FLAG            both, the same
 #  22 BLIND_FLAG              ThreadSanitizer only: x86 and the emulated device never reorder loads
@@ -64,10 +67,10 @@ harness() {
     sanitizer=""
     [ "$kind" = plain ] || sanitizer=-fsanitize=thread
     case $2 in
-    ? | 10 | 2?) sources=$protocol_sources faulty=$protocol_faulty ;;
-    1? | 39) sources=$pull_sources faulty=$pull_faulty ;;
+    11 | 12 | 13 | 39) sources=$pull_sources faulty=$pull_faulty ;;
     3?) sources=$agent_sources faulty=$agent_faulty ;;
-    *) sources=$copied_sources faulty=$copied_faulty ;;
+    4? | 99) sources=$copied_sources faulty=$copied_faulty ;;
+    *) sources=$protocol_sources faulty=$protocol_faulty ;;
     esac
     objects=""
     for file in $sources; do
@@ -127,6 +130,9 @@ expect_failure plain 10 "a block without data is silent"
 expect_failure plain 11 "closed in vain"
 expect_failure plain 12 "end before the barrier"
 expect_failure plain 13 "end by the first block"
+expect_failure plain 14 "a LL128 line word by word"
+expect_failure plain 15 "one flag for a LL128 unit"
+expect_failure plain 16 "LL128 where lines are torn"
 expect_failure plain 20 "flag before the barrier"
 expect_failure plain 21 "flag without release"
 expect_failure plain 23 "left before peers are done"
