@@ -12,9 +12,14 @@
 struct gf_cards {
     const mca_base_component_t *component;
     struct gf_card mine;
+    struct gf_segment page;                        /* the one that the card names */
     size_t ranks;                                  /* of MPI_COMM_WORLD */
+    _Atomic unsigned char *sharing;                /* by rank there; enum sharing */
     _Atomic(const struct gf_card *) of[];          /* by rank there; null: not looked up yet */
 };
+
+/* What is known of sharing memory with a rank. */
+enum sharing { NOT_TRIED, SHARES, SHARES_NOT };
 
 /* Stands for "it has none". */
 static const struct gf_card nobodys;
@@ -27,11 +32,15 @@ struct gf_cards *gf_cards_publish(const mca_base_component_t *component)
     if (!cards) {
         return NULL;
     }
+    cards->sharing = calloc(ranks, sizeof *cards->sharing);
     cards->component = component;
     cards->ranks = ranks;
-    if (getrandom(cards->mine.cookie, sizeof cards->mine.cookie, 0) != sizeof cards->mine.cookie ||
+    if (gf_segment_create(1, &cards->page, &cards->mine.page, NULL) != GF_OK) {
+        cards->mine.page = (struct gf_segment_name){.bytes = 0};
+    }
+    if (!cards->sharing || getrandom(cards->mine.cookie, sizeof cards->mine.cookie, 0) != sizeof cards->mine.cookie ||
         !gf_mpi_publish(component, &cards->mine, sizeof cards->mine)) {
-        free(cards);
+        gf_cards_destroy(cards);
         return NULL;
     }
     return cards;
@@ -49,6 +58,8 @@ void gf_cards_destroy(struct gf_cards *cards)
             free((void *)card);
         }
     }
+    gf_segment_close(&cards->page);
+    free(cards->sharing);
     free(cards);
 }
 
@@ -99,4 +110,38 @@ const struct gf_card *gf_card_of(struct gf_cards *cards, ompi_communicator_t *co
         card = remember(cards, (size_t)world_rank, look_up(cards, proc));
     }
     return card == &nobodys ? NULL : card;
+}
+
+static enum sharing try_to_share(const struct gf_card *card, struct gf_reason *why)
+{
+    struct gf_segment page;
+
+    if (gf_segment_attach(&card->page, &page, why) != GF_OK) {
+        return SHARES_NOT;
+    }
+    gf_segment_close(&page);
+    return SHARES;
+}
+
+bool gf_card_shares_memory(struct gf_cards *cards, ompi_communicator_t *comm, int rank, struct gf_reason *why)
+{
+    const struct gf_card *card = gf_card_of(cards, comm, rank);
+    int world_rank = card ? gf_mpi_world_rank(ompi_comm_peer_lookup(comm, rank)) : -1;
+
+    if (world_rank < 0) {
+        gf_reason_set(why, "rank %d has told nothing about its memory", rank);
+        return false;
+    }
+    _Atomic unsigned char *known = &cards->sharing[world_rank];
+
+    switch (atomic_load_explicit(known, memory_order_relaxed)) {
+    case SHARES:
+        return true;
+    case SHARES_NOT:
+        gf_reason_set(why, "no memory can be shared with rank %d (separate containers, or users?)", rank);
+        return false;
+    default:
+        atomic_store_explicit(known, (unsigned char)try_to_share(card, why), memory_order_relaxed);
+        return atomic_load_explicit(known, memory_order_relaxed) == SHARES;
+    }
 }

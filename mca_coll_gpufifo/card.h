@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Cards: what each process of a job tells the others in MPI_Init's exchange of addresses, namely that its messages pass this
- * component, and a random cookie. A card is looked up when the first message needs it. Who has published none (it runs without
+ * component, a random cookie, and a page of memory by which its peers try whether they can share any. A card is looked up when the first message needs it. Who has published none (it runs without
  * the component or without a device, or in another job) is never sent an RTS, and what it sends is none.
  */
 #ifndef GF_MCA_CARD_H
 #define GF_MCA_CARD_H
 
+#include "core/segment.h"
 #include "mca_coll_gpufifo/ompi_abi.h"
 
 enum { GF_COOKIE_BYTES = 16 };
@@ -14,6 +15,7 @@ enum { GF_COOKIE_BYTES = 16 };
 /* Plain bytes. */
 struct gf_card {
     unsigned char cookie[GF_COOKIE_BYTES];
+    struct gf_segment_name page;                   /* bytes 0: it could not be made, and so nothing else could */
 };
 
 /* Cards that this process knows, its own included; one a process; any thread. */
@@ -29,5 +31,10 @@ const struct gf_card *gf_card_mine(const struct gf_cards *cards);
 /* The card of that rank (of the remote group, on an intercommunicator); null: it has none. The first time it may ask the
  * process's local server. */
 const struct gf_card *gf_card_of(struct gf_cards *cards, ompi_communicator_t *comm, int rank);
+
+/* Can that rank of this node, which has a card, and this process share host memory? Tried once, by attaching its page; what one
+ * of two can, so can the other. Containers with PID namespaces of their own cannot, nor processes of different users. *why is set
+ * where they cannot. */
+bool gf_card_shares_memory(struct gf_cards *cards, ompi_communicator_t *comm, int rank, struct gf_reason *why);
 
 #endif
