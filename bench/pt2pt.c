@@ -293,58 +293,26 @@ static void title_window(const struct bench *bench, char *text, size_t bytes)
     snprintf(text, bytes, "%s, windows of %d messages", test_name(bench->options->kind), bench->options->window);
 }
 
+/* What all tests have in common, and what those of windows do. */
+#define MESSAGES \
+    .count_column = { "messages", "messages" }, \
+    .rate_column = { { "bandwidth", "GB/s" }, { "message_rate", "Mmessages/s" } }, \
+    .fill = fill, .timers = timers
+#define WINDOWS MESSAGES, .title = title_window, .memory = memory_window, .count = count_window
+
 const struct bench_test latency_test = {
-    .count_column = { "messages", "messages" },
-    .rate_column = { { "bandwidth", "GB/s" }, { "message_rate", "Mmessages/s" } },
-    .title = title_latency,
-    .unfit = unfit_two,
-    .memory = memory_one,
-    .count = count_one,
-    .fill = fill,
-    .count_wrong = count_wrong_both,
-    .sample = sample_latency,
-    .timers = timers,
-    .rates = rates_one_way,
+    MESSAGES, .title = title_latency, .memory = memory_one, .count = count_one,
+    .unfit = unfit_two, .sample = sample_latency, .count_wrong = count_wrong_both, .rates = rates_one_way,
 };
 
 const struct bench_test bandwidth_test = {
-    .count_column = { "messages", "messages" },
-    .rate_column = { { "bandwidth", "GB/s" }, { "message_rate", "Mmessages/s" } },
-    .title = title_window,
-    .unfit = unfit_two,
-    .memory = memory_window,
-    .count = count_window,
-    .fill = fill,
-    .count_wrong = count_wrong_second,
-    .sample = sample_one_way,
-    .timers = timers,
-    .rates = rates_one_way,
+    WINDOWS, .unfit = unfit_two, .sample = sample_one_way, .count_wrong = count_wrong_second, .rates = rates_one_way,
 };
 
 const struct bench_test bibandwidth_test = {
-    .count_column = { "messages", "messages" },
-    .rate_column = { { "bandwidth", "GB/s" }, { "message_rate", "Mmessages/s" } },
-    .title = title_window,
-    .unfit = unfit_two,
-    .memory = memory_window,
-    .count = count_window,
-    .fill = fill,
-    .count_wrong = count_wrong_both,
-    .sample = sample_both_ways,
-    .timers = timers,
-    .rates = rates_both_ways,
+    WINDOWS, .unfit = unfit_two, .sample = sample_both_ways, .count_wrong = count_wrong_both, .rates = rates_both_ways,
 };
 
 const struct bench_test multi_test = {
-    .count_column = { "messages", "messages" },
-    .rate_column = { { "bandwidth", "GB/s" }, { "message_rate", "Mmessages/s" } },
-    .title = title_window,
-    .unfit = unfit_pairs,
-    .memory = memory_window,
-    .count = count_window,
-    .fill = fill,
-    .count_wrong = count_wrong_second,
-    .sample = sample_one_way,
-    .timers = timers,
-    .rates = rates_one_way,
+    WINDOWS, .unfit = unfit_pairs, .sample = sample_one_way, .count_wrong = count_wrong_second, .rates = rates_one_way,
 };
