@@ -140,7 +140,8 @@ static void decide_kernel(const struct gf_config *config, const struct gf_plan_i
     int ring_blocks = gf_tuner_ring_blocks(bytes, input->ranks, input->blocks);
     double one_shot_us = gf_tuner_one_shot_us(bytes, input->ranks, one_shot_blocks);
     double ring_us = gf_tuner_ring_us(bytes, input->ranks, ring_blocks);
-    bool copies = host_copies(config), one_shot = available(input, GF_PLAN_ONE_SHOT) && !copies, ring = available(input, GF_PLAN_RING);
+    bool copies = host_copies(config), ring = available(input, GF_PLAN_RING);
+    bool one_shot = available(input, GF_PLAN_ONE_SHOT) && !copies;
 
     if (copies && ring) {
         decide(plan, GF_PLAN_RING, "ring: the transport that was asked for moves FIFO slots only");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Cards: what each process of a job tells the others in MPI_Init's exchange of addresses, namely that its messages pass this
- * component, a random cookie, and a page of memory by which its peers try whether they can share any. A card is looked up when the first message needs it. Who has published none (it runs without
- * the component or without a device, or in another job) is never sent an RTS, and what it sends is none.
+ * component, a random cookie, and a page of memory by which its peers try whether they can share any. A card is looked up when
+ * the first message needs it. Who has published none (it runs without the component or without a device, or in another job) is
+ * never sent an RTS, and what it sends is none.
  */
 #ifndef GF_MCA_CARD_H
 #define GF_MCA_CARD_H

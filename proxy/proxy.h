@@ -25,7 +25,7 @@ enum gf_proxy_turn {
     GF_PROXY_IDLE,                     /* nothing to do until gf_proxy_wake */
     GF_PROXY_WAITING,                  /* for something that may take long: each nap is twice as long as the one before */
     GF_PROXY_STEADY,                   /* work goes on at its own pace: the shortest nap */
-    GF_PROXY_NEAR,                     /* for something microseconds away, a copy or a kernel: no nap, until it has been waited for long */
+    GF_PROXY_NEAR,                     /* for something microseconds away, a copy or a kernel: no nap, but after long */
     GF_PROXY_MOVED                     /* something moved: look again at once */
 };
 

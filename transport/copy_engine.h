@@ -7,9 +7,9 @@
  *     p2p_copy   kernel ─▶ slots ─copy────────────────────────────▶ slots ─▶ kernel        tail and head in shared host memory
  *     shm_copy   kernel ─▶ slots ─copy─▶ shared host memory ─copy─▶ slots ─▶ kernel        the receiver has a proxy, too
  *
- * Words. A block of words has a line of tails (tail, then the sizes of the slots, as core/layout.h has them) and a line of heads for
- * each channel: gf_words_*. Between sender's kernel and proxy: pinned memory of the sender. Between the sender's proxy and whatever
- * is beyond: in the receiver's segment.
+ * Words. A block of words has a line of tails (tail, then the sizes of the slots, as core/layout.h has them) and a line of heads
+ * for each channel: gf_words_*. Between sender's kernel and proxy: pinned memory of the sender. Between the sender's proxy and
+ * whatever is beyond: in the receiver's segment.
  */
 #ifndef GF_TRANSPORT_COPY_ENGINE_H
 #define GF_TRANSPORT_COPY_ENGINE_H

@@ -37,7 +37,8 @@ static bool probe(const struct gf_peer_info *a, const struct gf_peer_info *b, st
         return false;
     }
     if (same_device && !(a->copies_beside_kernels && b->copies_beside_kernels)) {
-        gf_reason_set(why, "both share one device, and there a copy within the device would wait for the kernel that waits for it");
+        gf_reason_set(why, "both share one device, and there a copy within the device would wait for the kernel that "
+                      "waits for it");
         return false;
     }
     return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * shm_copy: for devices that cannot see each other and shall not store to host memory by kernels either. The sender's proxy copies
- * from its device into slots of shared host memory; the receiver's proxy copies from there into slots of its own device. No kernel
- * touches payload in host memory, and neither process touches the other's device.
+ * shm_copy: for devices that cannot see each other and shall not store to host memory by kernels either. The sender's proxy
+ * copies from its device into slots of shared host memory; the receiver's proxy copies from there into slots of its own device.
+ * No kernel touches payload in host memory, and neither process touches the other's device.
  *
  *   receiver's segment:   the kernel's words | the wire's words | slots
  *

@@ -6,8 +6,8 @@
  * receive is the only credit, for the shared slot and for the device's behind it. As in copy_tail.pml every publication is one
  * of its agent's whole past.
  *
- * Checked: each copy and the receiver's kernel find the payload of their step; both ladders hold after each step; no deadlock, and
- * every step arrives.
+ * Checked: each copy and the receiver's kernel find the payload of their step; both ladders hold after each step; no deadlock,
+ * and every step arrives.
  *
  * Mutants, each of which must fail:
  *   -DEARLY_TAIL    the receiver's proxy is told when the copy into the shared slot is started

@@ -82,7 +82,8 @@ static int run_body(struct gftest_rank *rank)
 
 static void expect_run(struct run run)
 {
-    print_message("%s, fault %s\n", run.transport == GF_TRANSPORT_P2P_COPY ? "p2p_copy" : "shm_copy", run.fault ? run.fault : "none");
+    print_message("%s, fault %s\n", run.transport == GF_TRANSPORT_P2P_COPY ? "p2p_copy" : "shm_copy",
+                  run.fault ? run.fault : "none");
     gftest_expect(RANKS, run_body, &run, SECONDS);
 }
 
@@ -115,7 +116,8 @@ static void test_copies_that_wait_for_kernels(void **state)
     (void)state;
     setenv("GPUFIFO_EMULATED", "queued", 1);
     expect_run((struct run){ .transport = GF_TRANSPORT_P2P_COPY, .algorithm = GF_PLAN_HOST });
-    expect_run((struct run){ .transport = GF_TRANSPORT_P2P_COPY, .strict = true, .status = GF_ERR_DEVICE, .reason = "share one device" });
+    expect_run((struct run){ .transport = GF_TRANSPORT_P2P_COPY, .strict = true, .status = GF_ERR_DEVICE,
+        .reason = "share one device" });
     expect_run((struct run){ .transport = GF_TRANSPORT_SHM_COPY, .algorithm = GF_PLAN_RING, .reason = "by shm_copy" });
     unsetenv("GPUFIFO_EMULATED");
 }

@@ -168,7 +168,7 @@ static void test_queue_keeps_the_order(void **state)
     gf_proxy_destroy(NULL);
 }
 
-/* A ladder whose stages answer at random. Each stage must get the steps in order, and none that the stage below has not passed. */
+/* A ladder whose stages answer at random. Each stage must get the steps in order, none that has not passed the stage below. */
 enum { STAGES = 5, DEPTH = 4 };
 struct climber {
     uint64_t random;
