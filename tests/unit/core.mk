@@ -10,6 +10,7 @@ libgftest_la_SOURCES += \
 tests_core_libs = libgftest.la libgfcore.la libgpufifo.la $(CMOCKA_LIBS)
 
 tests_core_programs = \
+    tests/unit/test_agent \
     tests/unit/test_connector \
     tests/unit/test_copied \
     tests/unit/test_core_agent \
@@ -44,6 +45,8 @@ tests_unit_test_connector_LDADD = $(tests_core_libs)
 # Its copied_device.c stands in for transport/part.c, and it for proxy/place.c.
 tests_unit_test_copied_SOURCES = tests/unit/test_copied.c tests/unit/copied_device.c tests/unit/copied_device.h
 tests_unit_test_copied_LDADD = $(tests_core_libs)
+tests_unit_test_agent_SOURCES = tests/unit/test_agent.c
+tests_unit_test_agent_LDADD = $(tests_core_libs)
 tests_unit_test_core_agent_SOURCES = tests/unit/test_core_agent.c
 tests_unit_test_core_agent_LDADD = $(tests_core_libs)
 tests_unit_test_linger_SOURCES = tests/unit/test_linger.c

@@ -104,6 +104,29 @@ static void test_blocks_are_divided(void **state)
     assert_int_equal(peers.blocks, 3);
 }
 
+/* A rank's agent has a block of its share; where the share is one block there is none. */
+static void test_an_agent_takes_a_block(void **state)
+{
+    struct gf_config with = config;
+    struct gf_peer_info infos[4];
+    struct gf_peers peers = make_peers(infos, 4);
+
+    (void)state;
+    with.agent = GF_AGENT_AUTO;
+    assert_int_equal(gf_peers_judge(&peers, &config, NULL), GF_OK);
+    assert_int_equal(peers.blocks, 16);
+    assert_false(peers.agents);
+    assert_int_equal(gf_peers_judge(&peers, &with, NULL), GF_OK);
+    assert_int_equal(peers.blocks, 15);
+    assert_true(peers.agents);
+    for (int r = 0; r < 4; r++) {
+        infos[r].blocks = 4;
+    }
+    assert_int_equal(gf_peers_judge(&peers, &with, NULL), GF_OK);
+    assert_int_equal(peers.blocks, 1);
+    assert_false(peers.agents);
+}
+
 static void test_kernels_wait_only_where_they_run_at_once(void **state)
 {
     struct gf_peer_info infos[4];
@@ -195,6 +218,7 @@ int main(void)
         cmocka_unit_test(test_describes_this_process),
         cmocka_unit_test(test_dead_processes_are_noticed),
         cmocka_unit_test(test_blocks_are_divided),
+        cmocka_unit_test(test_an_agent_takes_a_block),
         cmocka_unit_test(test_kernels_wait_only_where_they_run_at_once),
         cmocka_unit_test(test_differences_are_named),
         cmocka_unit_test(test_fault_settings),

@@ -65,6 +65,38 @@ static void test_sizes_choose(void **state)
     assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_RING);
 }
 
+/* The agent changes nothing else of a plan, so a rank whose agent is gone launches the same. */
+static void test_small_ones_go_to_the_agent(void **state)
+{
+    struct gf_config config = default_config();
+    static const size_t counts[] = { 1, 2, 1000, 4 << 10 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        struct gf_plan_input input = default_input(counts[i]);
+        struct gf_plan launched = plan_of(&config, &input), plan;
+
+        assert_false(launched.agent);
+        input.agents = true;
+        plan = plan_of(&config, &input);
+        assert_true(plan.agent);
+        assert_non_null(strstr(plan.reason, "by the agent"));
+        assert_int_equal(plan.algorithm, GF_PLAN_ONE_SHOT);
+        assert_int_equal(plan.blocks, launched.blocks);
+        assert_int_equal(plan.threads, launched.threads);
+    }
+    struct gf_plan_input input = default_input(16 << 10);      /* 64 KiB: several blocks are faster */
+
+    input.agents = true;
+    assert_false(plan_of(&config, &input).agent);
+    config.ll_slot_bytes = 128;
+    input.count = 33;                                           /* two pieces */
+    assert_false(plan_of(&config, &input).agent);
+    config.algorithm = GF_ALGORITHM_RING;
+    input.count = 1;
+    assert_false(plan_of(&config, &input).agent);
+}
+
 static void test_trivial_calls(void **state)
 {
     struct gf_config config = default_config();
@@ -298,6 +330,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes_choose),
+        cmocka_unit_test(test_small_ones_go_to_the_agent),
         cmocka_unit_test(test_trivial_calls),
         cmocka_unit_test(test_settings_are_honoured),
         cmocka_unit_test(test_ll128_is_taken_where_asked_for_and_possible),
