@@ -23,6 +23,8 @@
 #               GF_RIVAL names a folder with a UCX built with CUDA (lib/libucp.so.0) that this Open MPI's pml ucx is given
 #   proxy       transports whose slots the host copies: which copies get on beside a kernel that waits; results, refusals and trouble;
 #               the ring by size over p2p, shm and shm_copy in one run. With two GPUs also p2p_copy, and GPUs hidden from one another
+#   zerocopy    MPI_Allreduce over the mapped buffers of all ranks (two_shot) under MPS: checks; times beside the ring, 256 KiB to 256 MiB,
+#               2, 4 and 8 ranks
 #   demo        ./demo.sh as a user starts it, without MPS and under it
 #   bench       allreduce by size beside the staged path, 2, 4 and 8 ranks, with and without MPS; JSON into the out folder
 #   overhead    what host-only programs pay
@@ -39,7 +41,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --build) build=$2; shift ;;
     --out) out=$2; shift ;;
-    all) sections="build device kernels pull pack sanitizer mps cases nomps pt2pt pt2pt-nomps proxy bench latency agent overhead demo" ;;
+    all) sections="build device kernels pull pack sanitizer mps cases nomps pt2pt pt2pt-nomps proxy zerocopy bench latency agent overhead demo" ;;
     -*) echo "run.sh: unknown option $1: --build FOLDER, --out FOLDER" >&2; exit 2 ;;
     *) sections="$sections $1" ;;
     esac
@@ -268,6 +270,29 @@ measure_proxy() {
     done
 }
 
+# That path and no other, where buffers come and go, too.
+runs_zerocopy() {
+    for ranks in 2 4 8; do
+        run $ranks algorithm=two_shot strict=1 $check_sizes --max 256M
+        run $ranks algorithm=two_shot tests/mpi/test_allreduce path=two_shot limit=4194304 sizes bits
+        run $ranks algorithm=two_shot tests/mpi/test_zerocopy rounds=400 path=two_shot reuse offsets
+        run $ranks algorithm=two_shot tests/mpi/test_zerocopy communicators
+    done
+    run 2 algorithm=two_shot tests/mpi/test_allreduce path=two_shot types
+    run 3 algorithm=two_shot tests/mpi/test_allreduce kinds
+    run 2 algorithm=two_shot tests/mpi/case_14_reuse 10000
+}
+
+# In turn with the ring, in one run.
+measure_zerocopy() {
+    for ranks in 2 4 8; do
+        way="-n $ranks --bind-to core --mca coll_gpufifo_algorithm"
+        echo "== allreduce, $ranks ranks: ring, two_shot"
+        "$build/gpufifo-env" "$build/gpufifo-bench" allreduce --min 256K --factor 4 --max 256M --json "$out/zerocopy-$ranks.json" \
+            --compare "$way ring" --compare "$way two_shot" || return 1
+    done
+}
+
 runs_agent() {
     for ranks in 2 4 8; do
         for us in 200 1; do
@@ -366,6 +391,12 @@ section() {
         ;;
     inside-proxy)
         timeout 60 "$build/tests/gpu/test_device_copies" cuda && section_runs proxy
+        ;;
+    zerocopy) under_mps inside-zerocopy && under_mps inside-zerocopy-measures ;;
+    inside-zerocopy) section_runs zerocopy ;;
+    inside-zerocopy-measures)
+        prepare_runs
+        measure_zerocopy
         ;;
     inside-proxy-measures)
         prepare_runs

@@ -26,6 +26,7 @@ struct rank {
     char *ll;                      /* slots of LL lines, LL_BYTES, then of LL128 lines, as many */
     char *fifo;                    /* CHANNELS × GF_FIFO_DEPTH × FIFO_SLOT, then a line of tails and sizes a channel */
     char *heads;                   /* a line a channel */
+    char *flags;                   /* RANKS × GF_MAX_CHANNELS lines */
     struct gf_conn *conns;         /* CHANNELS to send, CHANNELS to receive */
     uint32_t *blocks_done;
     uint64_t *done;                /* pinned; beside it the error */
@@ -89,6 +90,7 @@ static void make_rank(struct test *t, int r)
     m->ll = device_zeroed(t, 2 * LL_BYTES);
     m->fifo = device_zeroed(t, CHANNELS * (GF_FIFO_DEPTH * FIFO_SLOT + GF_LINE));
     m->heads = device_zeroed(t, CHANNELS * GF_LINE);
+    m->flags = device_zeroed(t, RANKS * GF_MAX_CHANNELS * GF_LINE);
     m->conns = device_zeroed(t, 2 * CHANNELS * sizeof *m->conns);
     m->blocks_done = device_zeroed(t, GF_LINE);
     m->done = pinned(t, GF_LINE);
@@ -181,6 +183,20 @@ static void run_ring(struct test *t, enum gf_type type, enum gf_op op)
                                      .recv = conns + CHANNELS, .channels = CHANNELS };
 
         launch(t, r, GF_KERNEL_ALLREDUCE_RING, CHANNELS, &work, sizeof work);
+    }
+}
+
+static void run_two_shot(struct test *t, enum gf_type type, enum gf_op op)
+{
+    for (int r = 0; r < RANKS; r++) {
+        struct gf_two_shot_work work = { .task = make_task(t, r), .data = make_reduction(t, r, type, op), .epoch = t->ticket };
+
+        for (int q = 0; q < RANKS; q++) {
+            work.send[q] = kernel_address(t, t->rank[q].send);
+            work.recv[q] = kernel_address(t, t->rank[q].recv);
+            work.flags[q] = kernel_address(t, t->rank[q].flags);
+        }
+        launch(t, r, GF_KERNEL_ALLREDUCE_TWO_SHOT, CHANNELS, &work, sizeof work);
     }
 }
 
@@ -291,6 +307,7 @@ static void check_all(struct test *t)
                     check_reduction(t, "allreduce over LL128", run_ll128, type, op, &random);
                 }
                 check_reduction(t, "ring allreduce", run_ring, type, op, &random);
+                check_reduction(t, "two-shot allreduce", run_two_shot, type, op, &random);
             }
         }
     }

@@ -14,6 +14,7 @@ for ranks in 2 4; do
     run $ranks +weak +team=3 +blocks=16 algorithm=two_shot tests/mpi/test_zerocopy path=two_shot offsets
 done
 run 3 algorithm=two_shot tests/mpi/test_allreduce kinds
+run 2 algorithm=two_shot tests/mpi/case_14_reuse 1000
 run 3 algorithm=two_shot tests/mpi/test_zerocopy communicators
 
 # Who cannot is told, all take the same other path, and the results are right.

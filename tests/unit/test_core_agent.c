@@ -162,7 +162,7 @@ static int row_body(struct gftest_rank *rank)
     GFTEST_CHECK(rank, gf_device_copy(c.device, c.stream, data, &value, sizeof value) == GF_OK);
     GFTEST_CHECK(rank, gf_device_stream_sync(c.device, c.stream) == GF_OK);
     for (int i = 0; i < CALLS; i++) {
-        GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){ data, data, false }, 1, GF_DOUBLE, GF_SUM, &why)
+        GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){ .send = data, .recv = data }, 1, GF_DOUBLE, GF_SUM, &why)
                      == GF_OK, "%s", why.text);
         power *= rank->ranks;
     }
