@@ -184,8 +184,8 @@ static gf_status run_plan(gf_comm *comm, const struct gf_comm_buffers *buffers, 
     }
 }
 
-/* Two-shot needs buffers that all ranks have mapped. Where not all can, the call is planned again, on all ranks alike, as if there
- * were no such algorithm. */
+/* Two-shot needs buffers that all ranks have mapped. Where not all can, the call is planned again, on all ranks alike, as if
+ * there were no such algorithm. */
 static gf_status map_buffers(gf_comm *comm, const struct gf_comm_buffers *buffers, size_t count, enum gf_type type, enum gf_op op,
                              struct gf_reason *why)
 {

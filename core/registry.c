@@ -61,8 +61,8 @@ gf_status gf_registry_create(struct gf_registry *g, gf_device *device, struct gf
     size_t ranks = (size_t)bootstrap->ranks;
     struct gf_segment_name name = { 0 }, names[GF_MAX_RANKS];
 
-    *g = (struct gf_registry){ .device = device, .watch = watch, .fault = fault, .deadline_ns = deadline_ms * 1000000u, .rank = bootstrap->rank,
-                               .ranks = bootstrap->ranks, .exports.device = device,
+    *g = (struct gf_registry){ .device = device, .watch = watch, .fault = fault, .deadline_ns = deadline_ms * 1000000u,
+                               .rank = bootstrap->rank, .ranks = bootstrap->ranks, .exports.device = device,
                                .imports = { .device = device, .eager = true },
                                .segments = calloc(ranks, sizeof *g->segments), .of = calloc(ranks, sizeof *g->of) };
     gf_status status = gf_bootstrap_agree(bootstrap, open_page(g, &name, why), why);
@@ -152,7 +152,9 @@ static gf_status take_place(struct gf_registry *g, const struct gf_pointer *wher
     uint32_t place = oldest_place(g);
     struct gf_buffer *buffer = &own_page(g)->places[place];
 
-    *buffer = (struct gf_buffer){ .id = where->buffer_id, .base = (uintptr_t)where->base, .size = where->size, .handle = *handle };
+    *buffer = (struct gf_buffer){
+        .id = where->buffer_id, .base = (uintptr_t)where->base, .size = where->size, .handle = *handle,
+    };
     memcpy(buffer->uuid, g->device->caps.uuid, sizeof buffer->uuid);
     g->of[g->rank].kernel_base[place] = kernel_base;
     record->fresh |= 1u << place;

@@ -64,8 +64,9 @@ GF_INLINE void gf_two_shot_meet(const struct gf_team *team, const struct gf_two_
     if (GF_MUTANT == GF_MUTANT_NO_MEETING)
         return;
     for (uint32_t q = team->thread; q < ranks && error == GF_KERNEL_OK; q += team->threads) {
+        const uint64_t *flag = gf_part_flag(work->flags[rank], q, team->block);
         struct gf_wait wait = {0, 0};
-        while (q != rank && error == GF_KERNEL_OK && gf_observe_part(gf_part_flag(work->flags[rank], q, team->block)) < work->epoch)
+        while (q != rank && error == GF_KERNEL_OK && gf_observe_part(flag) < work->epoch)
             error = gf_wait_more(team, &work->task, &wait);
     }
     if (error != GF_KERNEL_OK)

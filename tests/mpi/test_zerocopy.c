@@ -72,7 +72,9 @@ static void check_reuse(struct harness *h, int rounds)
                 used[i]->data = NULL;
             }
             if (!used[i]->data) {
-                buffer_create(h, used[i], GPUFIFO_MEMORY_DEVICE, (count + random_next(&own) % 100) * 4, random_next(&own) % 4 * 4);
+                size_t bytes = (count + random_next(&own) % 100) * 4;
+
+                buffer_create(h, used[i], GPUFIFO_MEMORY_DEVICE, bytes, random_next(&own) % 4 * 4);
             }
         }
         check_call(h, used[0], 0, used[1], 0, count, (uint64_t)round, MPI_COMM_WORLD);

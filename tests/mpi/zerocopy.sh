@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# MPI_Allreduce over the mapped buffers of all ranks (algorithm two_shot), with 2 to 4 ranks and more: every type, size and offset;
-# buffers that come and go; ranks that cannot map; stores that arrive late; strictness.
+# MPI_Allreduce over the mapped buffers of all ranks (algorithm two_shot), with 2 to 8 ranks: every type, size and
+# offset; buffers that come and go; ranks that cannot map; stores that arrive late; strictness.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 for ranks in 2 3 4 8; do

@@ -162,8 +162,9 @@ static int row_body(struct gftest_rank *rank)
     GFTEST_CHECK(rank, gf_device_copy(c.device, c.stream, data, &value, sizeof value) == GF_OK);
     GFTEST_CHECK(rank, gf_device_stream_sync(c.device, c.stream) == GF_OK);
     for (int i = 0; i < CALLS; i++) {
-        GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){ .send = data, .recv = data }, 1, GF_DOUBLE, GF_SUM, &why)
-                     == GF_OK, "%s", why.text);
+        const struct gf_comm_buffers buffers = { .send = data, .recv = data };
+
+        GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &buffers, 1, GF_DOUBLE, GF_SUM, &why) == GF_OK, "%s", why.text);
         power *= rank->ranks;
     }
     GFTEST_CHECK(rank, run->us < GF_AGENT_US_MOST || gf_agent_statistics_of(c.agent).launches < CALLS / 2);

@@ -62,7 +62,9 @@ static uint64_t copy_word(struct bench *b, void *to, const void *from)
 
 static gf_status enter(struct bench *b, char *first, char *second, uint64_t what, struct gf_reason *why)
 {
-    const struct gf_registry_buffer buffers[GF_REGISTRY_BUFFERS] = { { first, 8, NULL }, { second, 8, NULL }, { second, 0, NULL } };
+    const struct gf_registry_buffer buffers[GF_REGISTRY_BUFFERS] = {
+        { first, 8, NULL }, { second, 8, NULL }, { second, 0, NULL },
+    };
     const uint64_t whats[2] = { what, 5 };
 
     return gf_registry_enter(&b->registry, buffers, whats, why);
@@ -116,7 +118,7 @@ static int reuse_body(struct gftest_rank *rank)
         copy_word(&b, end, &word);
         GFTEST_CHECK(rank, enter(&b, end, end, round, &why) == GF_OK, "round %llu: %s", (unsigned long long)round, why.text);
         word = peer_word(&b, peer, 0);
-        GFTEST_CHECK(rank, word == value(peer, round, 0), "round %llu: %llx", (unsigned long long)round, (unsigned long long)word);
+        GFTEST_CHECK(rank, word == value(peer, round, 0), "round %d: %llx", (int)round, (unsigned long long)word);
         GFTEST_CHECK(rank, mappings(&b, peer) == 1, "freed memory is mapped still");
         gftest_barrier(rank);
         GFTEST_CHECK(rank, gf_device_free(b.c.device, buffer) == GF_OK);
@@ -160,7 +162,7 @@ static int many_body(struct gftest_rank *rank)
             used[i] = *buffer + (scalar_random(&random) % (WORDS / 2) * 2 + (uint64_t)i) * 8;
             copy_word(&b, used[i], &(uint64_t){ value(rank->rank, round, i) });
         }
-        GFTEST_CHECK(rank, enter(&b, used[0], used[1], round, &why) == GF_OK, "round %llu: %s", (unsigned long long)round, why.text);
+        GFTEST_CHECK(rank, enter(&b, used[0], used[1], round, &why) == GF_OK, "round %d: %s", (int)round, why.text);
         for (int peer = 0; peer < rank->ranks; peer++) {
             for (int i = 0; i < 2 && peer != rank->rank; i++) {
                 uint64_t word = peer_word(&b, peer, i);
