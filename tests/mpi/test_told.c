@@ -4,7 +4,8 @@
  *
  *   3 messages of 4 KiB, device to device; 2 from host to device; 1 of a type with gaps; MPI_Bcast of device memory, twice
  *
- * "host": the same, all in host memory. "back": before that, a message from rank 1 to rank 0. "many": 100 allreduces of device memory.
+ * "host": the same, all in host memory. "forth", "back": before that, a synchronous one by rank 0 or 1. "many": 100 allreduces
+ * of device memory.
  */
 #include <mpi.h>
 #include <string.h>
@@ -13,21 +14,26 @@
 
 enum { TAG = 3, BYTES = 4096 };
 
-static void message_from(int sender, struct harness *h, struct buffer *buffer, MPI_Datatype type, int count)
+static void message(struct harness *h, struct buffer *buffer, MPI_Datatype type, int count)
 {
-    if (h->rank == sender) {
-        MPI_Send(buffer->data, count, type, 1 - sender, TAG, MPI_COMM_WORLD);
-    } else if (h->rank == 1 - sender) {
-        MPI_Recv(buffer->data, count, type, sender, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (h->rank == 0) {
+        MPI_Send(buffer->data, count, type, 1, TAG, MPI_COMM_WORLD);
+    } else if (h->rank == 1) {
+        MPI_Recv(buffer->data, count, type, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
 }
 
-static void message(struct harness *h, struct buffer *buffer, MPI_Datatype type, int count)
+/* Its sender returns once it was fetched, never because it was set aside. */
+static void message_before(struct harness *h, int sender, struct buffer *buffer)
 {
-    message_from(0, h, buffer, type, count);
+    if (h->rank == sender) {
+        MPI_Ssend(buffer->data, BYTES, MPI_BYTE, 1 - sender, TAG, MPI_COMM_WORLD);
+    } else if (h->rank == 1 - sender) {
+        MPI_Recv(buffer->data, BYTES, MPI_BYTE, sender, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
 }
 
-static void few(struct harness *h, enum gpufifo_memory kind, bool back)
+static void few(struct harness *h, enum gpufifo_memory kind, const char *how)
 {
     struct buffer device, mixed;
     MPI_Datatype gaps;
@@ -36,8 +42,8 @@ static void few(struct harness *h, enum gpufifo_memory kind, bool back)
     buffer_create(h, &mixed, h->rank == 0 ? GPUFIFO_MEMORY_HOST : kind, BYTES, 0);
     MPI_Type_vector(4, 1, 2, MPI_INT, &gaps);
     MPI_Type_commit(&gaps);
-    if (back) {
-        message_from(1, h, &device, MPI_BYTE, BYTES);
+    if (strcmp(how, "forth") == 0 || strcmp(how, "back") == 0) {
+        message_before(h, how[0] == 'b', &device);
     }
     for (int i = 0; i < 3; i++) {
         message(h, &device, MPI_BYTE, BYTES);
@@ -76,7 +82,7 @@ int main(int argc, char **argv)
     if (strcmp(how, "many") == 0) {
         many(&h);
     } else {
-        few(&h, strcmp(how, "host") == 0 ? GPUFIFO_MEMORY_HOST : GPUFIFO_MEMORY_DEVICE, strcmp(how, "back") == 0);
+        few(&h, strcmp(how, "host") == 0 ? GPUFIFO_MEMORY_HOST : GPUFIFO_MEMORY_DEVICE, how);
     }
     return harness_finish(&h);
 }

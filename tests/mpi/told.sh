@@ -44,11 +44,11 @@ launch 2 +noipc verbose=2 transport=p2p pipe_bytes=5000 $told
 counts 3 "${sends}staged through host memory: .*coll_gpufifo_transport is p2p"
 
 # Without MPS the first message tells whether both ranks share the GPU; then the next ones take the way that is better.
-launch 2 +solo verbose=2 $told
-counts 1 "${sends}offered"
-counts 2 "${sends}staged through host memory: less than 4194304 bytes, and both ranks share a GPU without MPS"
+launch 2 +solo verbose=2 $told forth
+counts 1 "rank 0, MPI_Ssend, 4096 bytes to rank 1: offered"
+counts 3 "${sends}staged through host memory: less than 4194304 bytes, and both ranks share a GPU without MPS"
 launch 2 +solo verbose=2 $told back
-counts 1 "rank 1, MPI_Send, 4096 bytes to rank 0: offered"
+counts 1 "rank 1, MPI_Ssend, 4096 bytes to rank 0: offered"
 counts 3 "${sends}staged.* share a GPU without MPS"
 launch 2 +solo verbose=2 "$own_gpu" "$GF_BUILDDIR/$told"
 counts 3 "${sends}offered"
