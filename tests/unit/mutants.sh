@@ -105,10 +105,10 @@ expect_pass() {
     done
 }
 
-# A hang is noticed by a deadline, and some interleavings show nothing: up to four sequences are tried.
+# A hang is noticed by a deadline, and some interleavings show nothing: up to eight sequences are tried.
 expect_failure() {
     harness "$1" "$2"
-    for seed in 1 2 3 4; do
+    for seed in 1 2 3 4 5 6 7 8; do
         if ! GPUFIFO_TEST_SEED=$seed GPUFIFO_TEST_DEADLINE_MS=3000 play "$1"; then
             echo "ok: fault $2 ($3) is noticed by the $1 build"
             return
