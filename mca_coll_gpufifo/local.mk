@@ -13,6 +13,10 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/mailbox.c mca_coll_gpufifo/mailbox.h mca_coll_gpufifo/mail.c mca_coll_gpufifo/mail.h mca_coll_gpufifo/bootstrap.c mca_coll_gpufifo/bootstrap.h \
     mca_coll_gpufifo/coll/allreduce.c
 
+# Open MPI may be calling back when it closes the component: a thread of its own that releases memory, or somebody who put a
+# function in front of ours. So the code stays.
+mca_coll_gpufifo_la_LDFLAGS += -Wl,-z,nodelete
+
 # Point-to-point.
 mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/pt2pt/interpose.c mca_coll_gpufifo/pt2pt/interpose.h mca_coll_gpufifo/pt2pt/functions.h \
