@@ -51,13 +51,14 @@ static void make_flat(struct gf_flat *flat)
     int64_t at = (int64_t)(next_random(9) * unit) - (int64_t)(4 * unit);
     int64_t direction = next_random(2) ? 1 : -1;
     uint64_t same = (1 + next_random(5)) * unit, gap = (1 + next_random(6)) * unit;
+    int64_t odd = next_random(3) ? 0 : (int64_t)next_random(4) * 2;      /* a distance that is no multiple */
 
-    gf_flat_begin(&builder, (int64_t)((blocks * 12 + 1) * unit) * (next_random(2) ? 1 : -1));
+    gf_flat_begin(&builder, ((int64_t)((blocks * 12 + 1) * unit) + (int64_t)blocks * odd) * (next_random(2) ? 1 : -1));
     for (uint64_t i = 0; i < blocks; i++) {
         uint64_t bytes = form < 2 ? same : (1 + next_random(5)) * unit;
 
         assert_int_equal(gf_flat_add(&builder, at, bytes, NULL), GF_OK);
-        at += direction * (int64_t)(form == 0 ? same + gap : (5 + next_random(7)) * unit);
+        at += direction * (int64_t)((form == 0 ? same + gap : (5 + next_random(7)) * unit) + (uint64_t)(form < 2 ? odd : 0));
     }
     assert_int_equal(gf_flat_finish(&builder, flat, NULL), GF_OK);
 }
@@ -79,6 +80,19 @@ static void copy_blocks(const struct gf_flat *flat, const struct gf_pack_copy *c
     }
 }
 
+/* A GPU loads and stores words at their multiples only. */
+static void check_alignment(const struct gf_flat *flat, const struct gf_pack_copy *copy, uint32_t word)
+{
+    for (uint64_t i = 0; i < flat->blocks * (copy->count < 3 ? copy->count : 3); i++) {
+        struct gf_flat_block block = gf_flat_block(flat, i % flat->blocks);
+        uintptr_t place = (uintptr_t)((int64_t)(i / flat->blocks) * flat->extent + block.offset);
+
+        assert_int_equal(((uintptr_t)copy->to + (copy->to_packed ? 0 : place)) % word, 0);
+        assert_int_equal(((uintptr_t)copy->from + (copy->from_packed ? 0 : place)) % word, 0);
+        assert_int_equal(block.bytes % word, 0);
+    }
+}
+
 static void make_part(int i)
 {
     struct gf_flat *flat = &world->flat[i];
@@ -93,6 +107,7 @@ static void make_part(int i)
     copy.to = (char *)world->to[i] + ORIGIN + shift;
     copy.from = (char *)world->from[i] + ORIGIN + (next_random(2) ? shift : 0);
     world->part[i] = gf_pack_plan_part(flat, &copy);
+    check_alignment(flat, &copy, world->part[i].word);
     copy_blocks(flat, &copy, world->expected[i] + (copy.to - (char *)world->to[i]), (unsigned char *)copy.from);
 }
 
