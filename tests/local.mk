@@ -11,9 +11,9 @@ include tests/gpu/local.mk
 
 # What looks at the source and not at the build needs to run once only, not again under each sanitizer.
 if !GF_SANITIZE
-TESTS += tests/check_includes.sh tests/check_static.sh
+TESTS += tests/check_includes.sh tests/check_static.sh tests/check_spills.sh
 endif
-dist_check_SCRIPTS += tests/check_includes.sh tests/check_static.sh tests/check_install.sh tests/check_warnings.sh \
+dist_check_SCRIPTS += tests/check_includes.sh tests/check_static.sh tests/check_spills.sh tests/check_install.sh tests/check_warnings.sh \
     tests/count_results.sh
 EXTRA_DIST += tests/setup.sh
 

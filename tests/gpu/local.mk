@@ -74,3 +74,13 @@ tests_gpu_agent_habits_SOURCES = tests/gpu/agent_habits.c
 tests_gpu_agent_habits_CPPFLAGS = $(mpi_test_cppflags)
 tests_gpu_agent_habits_LDADD = $(mpi_test_libs)
 dist_check_SCRIPTS += tests/gpu/agent.sh
+
+# The FIFO protocols between two kernels, without the library.
+if GF_HAVE_NVCC
+check_PROGRAMS += tests/gpu/measure_fifo
+tests_gpu_measure_fifo_SOURCES = tests/gpu/measure_fifo.cu
+tests_gpu_measure_fifo_LDADD = $(CUDART_LIBS)
+tests/gpu/measure_fifo.$(OBJEXT): $(addprefix $(top_srcdir)/,$(kernel_headers))
+else
+EXTRA_DIST += tests/gpu/measure_fifo.cu
+endif

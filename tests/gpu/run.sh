@@ -9,6 +9,9 @@
 #   build       configure and make for this GPU, tests too (needs ./configure: run autogen.sh before, here or elsewhere)
 #   device      the CUDA adaptor: memory, IPC, contexts
 #   kernels     all kernels against the scalar reference, in one process
+#   ll128       LL128: torn lines are looked for, then allreduces by that protocol under MPS, and its times beside those of LL
+#   fifo        times of a LL and a LL128 hop; FIFOs of 1 to 32 blocks, slots at either end, beside a bare copy kernel; under MPS the ring
+#               with its slots at the sender: results, and times beside the receiver's
 #   pull        messages that a second process fetches: checks, and times by size and path, under MPS and without
 #   agent       MPI_Allreduce by the agent under MPS: checks; times with it and without, also of programs that wait for the device
 #   pack        data with gaps: the pack kernels' checks and times beside a bare kernel, cuMemcpy2D and a copy a block; under MPS
@@ -41,7 +44,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --build) build=$2; shift ;;
     --out) out=$2; shift ;;
-    all) sections="build device kernels pull pack sanitizer mps cases nomps pt2pt pt2pt-nomps proxy zerocopy bench latency agent overhead demo" ;;
+    all) sections="build device kernels ll128 fifo pull pack sanitizer mps cases nomps pt2pt pt2pt-nomps proxy zerocopy bench latency agent overhead demo" ;;
     -*) echo "run.sh: unknown option $1: --build FOLDER, --out FOLDER" >&2; exit 2 ;;
     *) sections="$sections $1" ;;
     esac
@@ -97,6 +100,45 @@ section_kernels() {
     timeout 120 "$build/tests/gpu/test_device_kernels" cuda || return 1
     timeout 120 "$build/tests/gpu/test_device_kernels" cuda 7 || return 1
     timeout 120 "$build/tests/gpu/test_device_kernels" cuda 100000
+}
+
+section_ll128() {
+    timeout 120 "$build/tests/gpu/measure_fifo" lines && under_mps inside-ll128 && under_mps inside-ll128-times
+}
+
+section_fifo() {
+    timeout 60 "$build/tests/gpu/measure_fifo" hops && timeout 120 "$build/tests/gpu/measure_fifo" fifo &&
+        under_mps inside-fifo && under_mps inside-fifo-times
+}
+
+runs_ll128() {
+    for ranks in 2 4 8; do
+        run_prints "one-shot over LL128" $ranks verbose=1 strict=1 protocol=ll128 tests/mpi/test_allreduce path=one_shot limit=262144 sizes bits
+        run $ranks protocol=ll128 $check_sizes --max 16M
+    done
+    run 2 protocol=ll128 tests/mpi/test_allreduce types
+    run_prints "may arrive in parts" 2 verbose=1 transport=shm protocol=ll128 tests/mpi/test_allreduce path=one_shot limit=64 sizes
+}
+
+runs_fifo() {
+    for transport in p2p shm; do
+        for ranks in 2 4; do
+            run_prints "fetched from the sender" $ranks verbose=1 transport=$transport algorithm=ring simple_buffer=sender \
+                tests/mpi/test_allreduce path=ring limit=262144 sizes bits
+            run $ranks transport=$transport algorithm=ring simple_buffer=sender $check_sizes --max 64M
+        done
+    done
+}
+
+# by_size SETTING...: allreduce by size once for each setting NAME=VALUE, in one run.
+by_size() {
+    for setting in "$@"; do
+        for ranks in 2 8; do
+            echo "== $setting, $ranks ranks"
+            "$source/tests/mpi/run_mpi.sh" $ranks --mca coll_gpufifo_algorithm "$algorithm" --mca "coll_gpufifo_${setting%%=*}" \
+                "${setting#*=}" "$build/gpufifo-bench" --min 8 --max "$most" --factor 4 --iterations 100 || return 1
+        done
+    done
 }
 
 section_pull() {
@@ -381,7 +423,7 @@ under_mps() {
 
 section() {
     case $1 in
-    build | device | kernels | pull | pack | sanitizer | overhead | demo)
+    build | device | kernels | ll128 | fifo | pull | pack | sanitizer | overhead | demo)
         prepare_runs
         "section_$1"
         ;;
@@ -402,7 +444,17 @@ section() {
         prepare_runs
         measure_proxy
         ;;
-    inside-mps | inside-cases | inside-pt2pt | inside-pack) section_runs "${1#inside-}" ;;
+    inside-ll128-times)
+        prepare_runs
+        algorithm=one_shot most=1M
+        by_size protocol=ll protocol=ll128
+        ;;
+    inside-fifo-times)
+        prepare_runs
+        algorithm=ring most=64M
+        by_size simple_buffer=receiver simple_buffer=sender
+        ;;
+    inside-mps | inside-cases | inside-pt2pt | inside-pack | inside-ll128 | inside-fifo) section_runs "${1#inside-}" ;;
     nomps) section_runs nomps ;;
     pt2pt-nomps) section_runs pt2pt_nomps ;;
     agent) under_mps inside-agent && under_mps inside-agent-figures ;;
