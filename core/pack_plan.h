@@ -8,8 +8,8 @@
 #include "core/flat.h"
 #include "kernels/work.h"
 
-/* What is copied: the first `bytes` of `count` elements. Kernel addresses; at an end that is not packed, that of the first element,
- * which may lie outside of all memory: only its data are touched. */
+/* What is copied: the first `bytes` of `count` elements. Kernel addresses; at an end that is not packed, that of the first
+ * element, which may lie outside of all memory: only its data are touched. */
 struct gf_pack_copy {
     char *to;
     const char *from;

@@ -148,7 +148,8 @@ static gf_status make(struct gf_device_memory *memory, size_t bytes, struct gf_d
     return GF_OK;
 }
 
-gf_status gf_device_memory_alloc(struct gf_device_memory *memory, size_t bytes, struct gf_device_piece **piece, struct gf_reason *why)
+gf_status gf_device_memory_alloc(struct gf_device_memory *memory, size_t bytes, struct gf_device_piece **piece,
+                                 struct gf_reason *why)
 {
     *piece = take_idle(memory, rounded(bytes));
     return *piece ? GF_OK : make(memory, rounded(bytes), piece, why);

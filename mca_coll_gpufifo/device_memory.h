@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Device memory of ours that is kept between calls: the lists of datatypes, and data that were packed or will be unpacked. To make it
- * anew would cost more than what it is for, and to give it back to the driver waits for all that the device does.
+ * Device memory of ours that is kept between calls: the lists of datatypes, and data that were packed or will be unpacked. To
+ * make it anew would cost more than what it is for, and to give it back to the driver waits for all that the device does.
  *
  * Threads: any, but for create and destroy.
  */
@@ -27,7 +27,8 @@ struct gf_device_memory *gf_device_memory_create(gf_device *device);
 void gf_device_memory_destroy(struct gf_device_memory *memory);
 
 /* At least `bytes`, contents undefined. Where the device has none left, what is idle makes room. */
-gf_status gf_device_memory_alloc(struct gf_device_memory *memory, size_t bytes, struct gf_device_piece **piece, struct gf_reason *why);
+gf_status gf_device_memory_alloc(struct gf_device_memory *memory, size_t bytes, struct gf_device_piece **piece,
+                                 struct gf_reason *why);
 /* The device is done with it. */
 void gf_device_memory_free(struct gf_device_memory *memory, struct gf_device_piece *piece);
 

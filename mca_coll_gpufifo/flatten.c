@@ -2,8 +2,8 @@
  *
  * Flattening by Open MPI's own convertor, and what is kept of it.
  *
- * Locks: the flattener's is held while attributes are looked at and set, so that of two threads one flattens. It is not taken in the
- * attribute's callback, where Open MPI may hold a lock of its own.
+ * Locks: the flattener's is held while attributes are looked at and set, so that of two threads one flattens. It is not taken
+ * in the attribute's callback, where Open MPI may hold a lock of its own.
  */
 #include "mca_coll_gpufifo/flatten.h"
 

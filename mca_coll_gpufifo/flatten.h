@@ -15,7 +15,8 @@ struct gf_flattener;                   /* one a process, of gf_staging */
 struct gf_flat_type;                   /* counted: the type has one reference, each transfer another */
 struct gf_stage_pool;
 
-/* Null: no host memory. destroy: no reference of a transfer is left; types that the program never freed keep theirs. Accepts null. */
+/* Null: no host memory. destroy: no reference of a transfer is left; types that the program never freed keep theirs. Accepts
+ * null. */
 struct gf_flattener *gf_flattener_create(void);
 void gf_flattener_destroy(struct gf_flattener *flattener);
 
@@ -25,7 +26,8 @@ void gf_flat_type_release(struct gf_flat_type *flat);
 
 const struct gf_flat *gf_flat_of(const struct gf_flat_type *flat);
 
-/* Where kernels of the pool's device find its list, null if it has none. The first time on a device copies it there, and waits. */
+/* Where kernels of the pool's device find its list, null if it has none. The first time on a device copies it there, and
+ * waits. */
 gf_status gf_flat_type_list(struct gf_flat_type *flat, struct gf_stage_pool *pool, const void **list, struct gf_reason *why);
 
 #endif

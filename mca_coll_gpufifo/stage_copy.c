@@ -38,7 +38,8 @@ static gf_status add_part(struct gf_transfer *transfer, const struct copy *copy,
         next->copy = (struct gf_pack_copy){
             .to = gf_layout_address(copy->to, copy->to_packed ? (ptrdiff_t)before : part->offset),
             .from = gf_layout_address(copy->from, copy->from_packed ? (ptrdiff_t)before : part->offset),
-            .to_packed = copy->to_packed, .from_packed = copy->from_packed, .count = part->count, .bytes = all < rest ? all : rest,
+            .to_packed = copy->to_packed, .from_packed = copy->from_packed, .count = part->count,
+            .bytes = all < rest ? all : rest,
         };
         transfer->bytes += next->copy.bytes;
         transfer->count++;
@@ -52,7 +53,8 @@ static bool is_one_part(const struct gf_layout *layout)
     return layout->kind == GF_LAYOUT_EQUAL && !layout->grid;
 }
 
-static gf_status add_parts(struct gf_transfer *transfer, const struct copy *copy, struct gf_stage_pool *pool, struct gf_reason *why)
+static gf_status add_parts(struct gf_transfer *transfer, const struct copy *copy, struct gf_stage_pool *pool,
+                           struct gf_reason *why)
 {
     const struct gf_layout *layout = copy->layout;
     int parts = layout->end - layout->begin;
@@ -173,7 +175,8 @@ static bool is_for_kernels(const struct gf_transfer *transfer, const struct copy
     return is_within(&end.allocation, end.is_to ? to : from, span) || visit_blocks(transfer, look_at_block, &end, NULL) == GF_OK;
 }
 
-/* By how much kernel addresses differ from those of the program, where some byte of the data is; false: kernels do not reach it. */
+/* By how much kernel addresses differ from those of the program, where some byte of the data is; false: kernels do not reach
+ * it. */
 static bool find_shift(gf_device *device, const void *base, bool packed, ptrdiff_t low, uintptr_t *shift)
 {
     const char *byte = gf_layout_address(base, packed ? 0 : low);
@@ -214,7 +217,8 @@ static gf_status write_kernel_parts(struct gf_transfer *transfer, const struct c
 }
 
 /* The transfer is empty. */
-static gf_status plan_parts(struct gf_transfer *transfer, const struct copy *copy, struct gf_stage_pool *pool, struct gf_reason *why)
+static gf_status plan_parts(struct gf_transfer *transfer, const struct copy *copy, struct gf_stage_pool *pool,
+                            struct gf_reason *why)
 {
     gf_status status = add_parts(transfer, copy, pool, why);
     struct gf_pack_part run;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copying the data of a layout between device memory and a bounce buffer in pinned or in device memory: one driver call, however many
- * blocks it has. The bounce buffer has the layout of the user's buffer (plan), or the data packed: without gaps, in the
- * order of the type map (pack, unpack).
+ * Copying the data of a layout between device memory and a bounce buffer in pinned or in device memory: one driver call,
+ * however many blocks it has. The bounce buffer has the layout of the user's buffer (plan), or the data packed: without gaps,
+ * in the order of the type map (pack, unpack).
  */
 #ifndef GF_MCA_STAGE_COPY_H
 #define GF_MCA_STAGE_COPY_H

@@ -39,8 +39,8 @@ char *gf_pt2pt_bounce_run(const struct gf_pt2pt_bounce *bounce);
 /* Makes pinned memory of so many bytes, if there is not as much yet. */
 gf_status gf_pt2pt_bounce_pin(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why);
 
-/* Makes device memory for so many bytes of data with gaps, if there is not as much yet. GF_ERR_UNSUPPORTED: they have none, or are too
- * few for it (coll_gpufifo_pack_bytes). */
+/* Makes device memory for so many bytes of data with gaps, if there is not as much yet. GF_ERR_UNSUPPORTED: they have none, or
+ * are too few for it (coll_gpufifo_pack_bytes). */
 gf_status gf_pt2pt_bounce_near(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why);
 
 /* What may be fetched from the device: the data where the program has them, or the device memory with their copy; *where says of

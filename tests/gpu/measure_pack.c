@@ -33,7 +33,8 @@ static const char bare_kernel[] =
 struct driver {
     CUresult (*cuModuleLoadData)(CUmodule *, const void *);
     CUresult (*cuModuleGetFunction)(CUfunction *, CUmodule, const char *);
-    CUresult (*cuLaunchKernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **);
+    CUresult (*cuLaunchKernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                               void **, void **);
     CUresult (*cuMemcpy2DAsync_v2)(const CUDA_MEMCPY2D *, CUstream);
     CUresult (*cuMemcpyDtoDAsync_v2)(CUdeviceptr, CUdeviceptr, size_t, CUstream);
 };
@@ -70,7 +71,8 @@ static CUresult run_bare(struct measure *m)
 {
     void *arguments[] = {&m->to, &m->from, &m->blocks};
 
-    return m->driver.cuLaunchKernel(m->bare, (m->blocks + THREADS - 1) / THREADS, 1, 1, THREADS, 1, 1, 0, m->stream, arguments, NULL);
+    return m->driver.cuLaunchKernel(m->bare, (m->blocks + THREADS - 1) / THREADS, 1, 1, THREADS, 1, 1, 0, m->stream, arguments,
+                                    NULL);
 }
 
 static CUresult run_2d(struct measure *m)
@@ -143,7 +145,8 @@ int main(int argc, char **argv)
     printf("%u blocks of 8 bytes at a stride of 64, each of %d queued and alone, us:\n", m.blocks, QUEUED);
     printf("  bare kernel    %8.1f %8.1f\n", time_of(&m, run_bare, QUEUED), time_of(&m, run_bare, 1));
     printf("  cuMemcpy2D     %8.1f %8.1f\n", time_of(&m, run_2d, QUEUED), time_of(&m, run_2d, 1));
-    printf("  a copy a block %8.1f (of %d, times %u)\n", time_of(&m, run_singly, 1) / SINGLE * m.blocks, SINGLE, m.blocks / SINGLE);
+    printf("  a copy a block %8.1f (of %d, times %u)\n", time_of(&m, run_singly, 1) / SINGLE * m.blocks, SINGLE,
+           m.blocks / SINGLE);
     gpu_program_end(&program);
     return 0;
 }

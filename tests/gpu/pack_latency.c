@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages of blocks of 8 bytes at a stride of 64, in device memory at both ends: half a round trip, by size. Run with and without
- * coll_gpufifo_pack_bytes it tells from which size on packing on the device pays.
+ * Messages of blocks of 8 bytes at a stride of 64, in device memory at both ends: half a round trip, by size. Run with and
+ * without coll_gpufifo_pack_bytes it tells from which size on packing on the device pays.
  *
  * Usage: pack_latency [most=BYTES of data]
  */

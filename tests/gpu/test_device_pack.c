@@ -64,13 +64,15 @@ static void queue(struct test *t, const struct gf_pack_part *part)
     char *words = gf_device_kernel_address(t->device, t->done);
     struct gf_reason why = {""};
     struct gf_pack_work work = {
-        .task = {.ranks = 1, .abort = (uint32_t *)(words + 12), .blocks_done = gf_device_kernel_address(t->device, t->blocks_done),
+        .task = {.ranks = 1, .abort = (uint32_t *)(words + 12), 
+                 .blocks_done = gf_device_kernel_address(t->device, t->blocks_done),
                  .done = (uint64_t *)words, .error = (uint32_t *)(words + 8), .ticket = ++t->ticket},
         .part = *part,
     };
 
-    need(gf_device_launch(t->device, t->stream, GF_KERNEL_PACK, gf_pack_plan_blocks(gf_pack_part_tiles(part), t->device->caps.blocks),
-                          GF_BLOCK_THREADS, &work, sizeof work, &why), "launch", &why);
+    need(gf_device_launch(t->device, t->stream, GF_KERNEL_PACK,
+                          gf_pack_plan_blocks(gf_pack_part_tiles(part), t->device->caps.blocks), GF_BLOCK_THREADS, &work,
+                              sizeof work, &why), "launch", &why);
 }
 
 /* Strided, listed, or of different lengths. */
@@ -128,7 +130,8 @@ static void check_case(struct test *t)
     t->checks++;
     if (memcmp(t->got, t->expected, SPAN) != 0 || t->done[0] != t->ticket) {
         t->failures++;
-        printf("wrong: %s, %llu bytes in words of %u, %s\n", packs ? "packed" : "unpacked", (unsigned long long)c.bytes, part.word,
+        printf("wrong: %s, %llu bytes in words of %u, %s\n", packs ? "packed" : "unpacked", (unsigned long long)c.bytes,
+               part.word,
                flat.list.offsets ? flat.list.starts ? "blocks of different lengths" : "a list" : "strided");
     }
     gf_flat_free(&flat);
@@ -174,16 +177,19 @@ static void measure(struct test *t, uint64_t blocks, int form)
 
     gf_flat_begin(&builder, 0);
     for (uint64_t i = 0; i < blocks; i++) {
-        need(gf_flat_add(&builder, (int64_t)(i * 64 + (form ? 8 * (i % 5) : 0)), form == 2 && i % 3 == 0 ? 16 : 8, NULL), "flat", NULL);
+        need(gf_flat_add(&builder, (int64_t)(i * 64 + (form ? 8 * (i % 5) : 0)), form == 2 && i % 3 == 0 ? 16 : 8, NULL),
+             "flat", NULL);
     }
     need(gf_flat_finish(&builder, &flat, NULL), "flat", NULL);
-    char *strided = device_alloc(t, blocks * 64), *packed = device_alloc(t, flat.bytes), *list = device_alloc(t, flat.list.bytes + 1);
+    char *strided = device_alloc(t, blocks * 64), *packed = device_alloc(t, flat.bytes);
+    char *list = device_alloc(t, flat.list.bytes + 1);
 
     if (flat.list.offsets) {
         copy(t, list, flat.list.offsets, flat.list.bytes);
     }
-    struct gf_pack_copy out = {.to = gf_device_kernel_address(t->device, packed), .to_packed = true, .count = 1, .bytes = flat.bytes,
-                               .from = gf_device_kernel_address(t->device, strided), .list = gf_device_kernel_address(t->device, list)};
+    struct gf_pack_copy out = {.to = gf_device_kernel_address(t->device, packed), .to_packed = true, .count = 1,
+                               .bytes = flat.bytes, .from = gf_device_kernel_address(t->device, strided),
+                               .list = gf_device_kernel_address(t->device, list)};
     struct gf_pack_copy in = {.to = (char *)out.from, .from = out.to, .from_packed = true, .count = 1, .bytes = flat.bytes,
                               .list = out.list};
     struct gf_pack_part pack = gf_pack_plan_part(&flat, &out), unpack = gf_pack_plan_part(&flat, &in);

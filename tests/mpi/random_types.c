@@ -119,7 +119,8 @@ static MPI_Datatype subarray(uint64_t *state, MPI_Datatype inner)
 static MPI_Datatype construct(uint64_t *state, MPI_Datatype inner)
 {
     struct shape shape = shape_of(inner);
-    int count = 1 + below(state, PLACES), length = 1 + below(state, 3), stride = (length + below(state, 4)) * (below(state, 2) ? 1 : -1);
+    int count = 1 + below(state, PLACES), length = 1 + below(state, 3);
+    int stride = (length + below(state, 4)) * (below(state, 2) ? 1 : -1);
     int places[PLACES];
     MPI_Datatype type;
 

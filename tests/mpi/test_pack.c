@@ -101,8 +101,8 @@ static void parts_check(struct harness *h, struct parts *parts, const char *what
     free(image);
 }
 
-/* From all to all: the saved component sees bounce buffers. Of collectives that pass data on, Open MPI's own fail for some types, on
- * host memory too. */
+/* From all to all: the saved component sees bounce buffers. Of collectives that pass data on, Open MPI's own fail for some
+ * types, on host memory too. */
 static void collect(struct harness *h, MPI_Datatype type, int count, uint64_t seed)
 {
     uint64_t out[MOST_RANKS], in[MOST_RANKS];
@@ -114,7 +114,8 @@ static void collect(struct harness *h, MPI_Datatype type, int count, uint64_t se
     }
     parts_create(h, &send, type, count, out);
     parts_create(h, &recv, type, count, in);
-    MPI_Alltoallw(send.buffer.data, send.counts, send.displacements, send.types, recv.buffer.data, recv.counts, recv.displacements,
+    MPI_Alltoallw(send.buffer.data, send.counts, send.displacements, send.types, recv.buffer.data, recv.counts,
+                  recv.displacements,
                   recv.types, MPI_COMM_WORLD);
     for (int i = 0; i < h->ranks; i++) {
         struct typed one;
@@ -154,7 +155,8 @@ static void check_random(struct harness *h, uint64_t seed, long rounds)
     for (long round = 0; round < rounds; round++) {
         uint64_t now = state;
         MPI_Datatype type = random_type(&state, MOST);
-        int count = 1 + (int)(random_next(&state) % 12), sent = random_next(&state) % 2 ? count : 1 + (int)(random_next(&state) % (uint64_t)count);
+        int count = 1 + (int)(random_next(&state) % 12), fewer = 1 + (int)(random_next(&state) % (uint64_t)count);
+        int sent = random_next(&state) % 2 ? count : fewer;
 
         exchange(h, MPI_COMM_WORLD, type, count, sent, now);
         if (h->ranks > 1) {                /* Open MPI's own component for one rank takes displacements for elements */

@@ -78,9 +78,11 @@ static void check_calls(struct harness *h, bool staged)
         typed_create(h, &from, type, 1, (uint64_t)other);
         typed_create(h, &to, type, 1, 99);
         for (unsigned long long round = 0; round < 2; round++) {
-            unsigned long long before = counter_read(&calls), fetched = counter_read(&pulled), expected = 2 + (round == 0 && i % 2);
+            unsigned long long before = counter_read(&calls), fetched = counter_read(&pulled);
+            unsigned long long expected = 2 + (round == 0 && i % 2);
 
-            MPI_Sendrecv(typed_address(&from), 1, type, other, TAG, typed_address(&to), 1, type, other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Sendrecv(typed_address(&from), 1, type, other, TAG, typed_address(&to), 1, type, other, TAG, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
             harness_check(h, counter_read(&calls) - before == expected, "%d blocks: %llu copies and kernels instead of %llu",
                           blocks[i / 2], counter_read(&calls) - before, expected);
             harness_check(h, counter_read(&pulled) - fetched == (staged ? 0 : 2), "%d blocks: not fetched", blocks[i / 2]);
@@ -93,8 +95,8 @@ static void check_calls(struct harness *h, bool staged)
     counter_close(&calls);
 }
 
-/* Types that are made, used and freed, mostly at an address that a type of another layout had; some freed while under way. Neither
- * host nor device memory grows: of the device there is little (GPUFIFO_EMULATED=memory=). */
+/* Types that are made, used and freed, mostly at an address that a type of another layout had; some freed while under way.
+ * Neither host nor device memory grows: of the device there is little (GPUFIFO_EMULATED=memory=). */
 static void check_recreated(struct harness *h, long types)
 {
     enum { DOUBLES = 600 };
@@ -110,7 +112,8 @@ static void check_recreated(struct harness *h, long types)
     }
     buffer_write(&from, data);
     for (long round = 0; round < types; round++) {
-        int first = (int)(round % 97), places[] = {first, first + 2 + (int)(round % 5), first + 100, first + 101 + (int)(round % 7)};
+        int first = (int)(round % 97), places[] = {first, first + 2 + (int)(round % 5), first + 100,
+                                                   first + 101 + (int)(round % 7)};
         MPI_Request requests[2];
         MPI_Datatype type;
 
@@ -131,7 +134,8 @@ static void check_recreated(struct harness *h, long types)
         }
     }
     harness_check(h, wrong == 0, "types at one address: %ld numbers are wrong", wrong);
-    harness_check(h, types < 1000 || mallinfo2().uordblks < at_first + (size_t)types * 16, "%ld types: %zu bytes became %zu", types,
+    harness_check(h, types < 1000 || mallinfo2().uordblks < at_first + (size_t)types * 16, "%ld types: %zu bytes became %zu",
+                  types,
                   at_first, mallinfo2().uordblks);
     buffer_destroy(&from, "from");
     buffer_destroy(&to, "to");

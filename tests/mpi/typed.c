@@ -26,7 +26,8 @@ void typed_pack(struct harness *h, const struct typed *typed, void *packed)
 {
     int position = 0;
 
-    MPI_Pack(typed->expected + typed->span.before, typed->count, typed->type, packed, typed->span.bytes, &position, MPI_COMM_WORLD);
+    MPI_Pack(typed->expected + typed->span.before, typed->count, typed->type, packed, typed->span.bytes, &position,
+             MPI_COMM_WORLD);
     harness_need(h, position != typed->span.bytes, "pack");
 }
 
@@ -48,7 +49,8 @@ void typed_check(struct harness *h, struct typed *typed, const char *what, uint6
     while (wrong < typed->all && is[wrong] == typed->expected[wrong]) {
         wrong++;
     }
-    harness_check(h, wrong == typed->all, "%s, seed %llu: byte %zu of %zu is wrong", what, (unsigned long long)seed, wrong, typed->all);
+    harness_check(h, wrong == typed->all, "%s, seed %llu: byte %zu of %zu is wrong", what, (unsigned long long)seed, wrong,
+                  typed->all);
     typed_destroy(typed);
     free(is);
 }

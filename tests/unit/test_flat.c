@@ -147,7 +147,8 @@ static void test_random(void **test_state)
         }
         add_dims(&builder, &expected, (int64_t)next_random(50) - 25, bytes, dims, dim);
         for (int i = 0; i < odd; i++) {
-            add(&builder, &expected, (int64_t)next_random(5000) - 2500, others ? 1 + next_random(next_random(3) ? 4 : 200) : bytes);
+            add(&builder, &expected, (int64_t)next_random(5000) - 2500,
+                others ? 1 + next_random(next_random(3) ? 4 : 200) : bytes);
         }
         check(&builder, &expected, &flat);
         check_hints(&flat);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The pack kernels on host threads, with late stores, against a copy block by block. Built with parts that are soon "wide", so that
- * both ways of dividing are taken; places beyond what a test can have in memory are only computed.
+ * The pack kernels on host threads, with late stores, against a copy block by block. Built with parts that are soon "wide", so
+ * that both ways of dividing are taken; places beyond what a test can have in memory are only computed.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -149,7 +149,8 @@ static void launch(enum gf_kernel kernel, uint32_t blocks, const void *work)
     for (uint32_t b = 0; b < blocks; b++) {
         shared[b] = gf_block_create(TEAM, true, next_random(UINT32_MAX));
         for (uint32_t t = 0; t < TEAM; t++) {
-            threads[b * TEAM + t] = (struct thread){.shared = shared[b], .kernel = kernel, .block = b, .blocks = blocks, .thread = t,
+            threads[b * TEAM + t] = (struct thread){.shared = shared[b], .kernel = kernel, .block = b, .blocks = blocks,
+                                                    .thread = t,
                                                     .work = work};
             assert_int_equal(pthread_create(&threads[b * TEAM + t].id, NULL, run_thread, &threads[b * TEAM + t]), 0);
         }
@@ -174,7 +175,8 @@ static void check_part(int i)
         const struct gf_pack_part *part = &world->part[i];
 
         fail_msg("seed %llu: %llu words of %u bytes, %s, %u dimensions: wrong", (unsigned long long)seed,
-                 (unsigned long long)part->words, part->word, part->offsets ? part->starts ? "searched" : "listed" : "strided", part->dims);
+                 (unsigned long long)part->words, part->word, part->offsets ? part->starts ? "searched" : "listed" : "strided",
+                     part->dims);
     }
 }
 
@@ -215,7 +217,8 @@ static void test_copies(void **test_state)
         }
     }
     print_message("strided %llu, listed %llu, searched %llu, wide %llu; words of 1, 2, 4, 8, 16: %llu %llu %llu %llu %llu\n",
-                  (unsigned long long)forms[0], (unsigned long long)forms[1], (unsigned long long)forms[2], (unsigned long long)wide,
+                  (unsigned long long)forms[0], (unsigned long long)forms[1], (unsigned long long)forms[2],
+                      (unsigned long long)wide,
                   (unsigned long long)words[0], (unsigned long long)words[1], (unsigned long long)words[2],
                   (unsigned long long)words[3], (unsigned long long)words[4]);
     for (int i = 0; i < 3; i++) {
@@ -233,7 +236,8 @@ static void test_huge(void **test_state)
     static const struct { uint64_t block, count; int64_t stride, extent; } cases[] = {
         {8, (uint64_t)1 << 33, 64, 64}, {(uint64_t)3 << 31, 2, (int64_t)7 << 31, (int64_t)15 << 31}, {1, 3, 5, 1000},
     };
-    static const uint64_t samples[] = {0, 1, 12345, (1u << 30) - 1, 1u << 30, UINT32_MAX, (uint64_t)UINT32_MAX + 1, (uint64_t)1 << 33};
+    static const uint64_t samples[] = {0, 1, 12345, (1u << 30) - 1, 1u << 30, UINT32_MAX, (uint64_t)UINT32_MAX + 1,
+                                       (uint64_t)1 << 33};
 
     (void)test_state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
