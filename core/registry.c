@@ -12,7 +12,10 @@
 
 #include "core/host_ordered.h"
 
-enum { TURNS_PER_CLOCK = 256 };        /* reading the clock costs more than a turn should */
+enum {
+    TURNS_PER_CLOCK = 256,             /* reading the clock costs more than a turn should */
+    WHY_LENGTH = 200                   /* of a sentence; `why` of a page holds it with what stands before */
+};
 
 static struct gf_registry_page *own_page(const struct gf_registry *g)
 {
@@ -209,7 +212,7 @@ static void write_record(struct gf_registry *g, const struct gf_registry_buffer 
     for (int i = 0; i < GF_REGISTRY_BUFFERS; i++) {
         if (place_buffer(g, &buffers[i], i, record, &why) != GF_OK) {
             record->place[i] = GF_REGISTRY_REFUSED;
-            snprintf(record->why, sizeof record->why, "%s", why.text);
+            snprintf(record->why, sizeof record->why, "%.*s", WHY_LENGTH, why.text);
         }
     }
     look_at_place(g, g->look, record);
@@ -312,7 +315,7 @@ static void judge(struct gf_registry *g)
     for (int r = 0; r < g->ranks; r++) {
         if (r != g->rank && follow(g, r, &why) != GF_OK) {
             page->unmapped |= 1ull << r;
-            snprintf(page->why, sizeof page->why, "the memory of rank %d could not be mapped: %s", r, why.text);
+            snprintf(page->why, sizeof page->why, "the memory of rank %d could not be mapped: %.*s", r, WHY_LENGTH, why.text);
         }
     }
     gf_host_publish(&page->judged, g->call);
