@@ -6,6 +6,7 @@
  * Usage: measure_pack [BLOCKS]     (2^20)
  */
 #include <dlfcn.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -95,6 +96,21 @@ static CUresult run_singly(struct measure *m)
     return result;
 }
 
+/* There is nothing to measure where a step fails. */
+bool gpu_check(bool ok, const char *format, ...)
+{
+    if (!ok) {
+        va_list arguments;
+
+        va_start(arguments, format);
+        vfprintf(stderr, format, arguments);
+        va_end(arguments);
+        fputs(": failed\n", stderr);
+        exit(1);
+    }
+    return true;
+}
+
 static double now(void)
 {
     struct timespec time;
@@ -131,17 +147,17 @@ int main(int argc, char **argv)
     struct gpu_program program;
     CUmodule module;
 
-    if (m.blocks < SINGLE || !gpu_program_start(&program)) {
+    if (m.blocks < SINGLE) {
+        fprintf(stderr, "Usage: measure_pack [BLOCKS], at least %d\n", SINGLE);
         return 1;
     }
+    gpu_program_start(&program);
     find_all(&m.driver);
-    if (!CHECK(m.driver.cuModuleLoadData(&module, bare_kernel) == CUDA_SUCCESS) ||
-        !CHECK(m.driver.cuModuleGetFunction(&m.bare, module, "bare") == CUDA_SUCCESS) ||
-        !CHECK(gpu_app()->cuStreamCreate(&m.stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS) ||
-        !CHECK(gpu_app()->cuMemAlloc_v2(&m.from, (size_t)m.blocks * 64) == CUDA_SUCCESS) ||
-        !CHECK(gpu_app()->cuMemAlloc_v2(&m.to, (size_t)m.blocks * 8) == CUDA_SUCCESS)) {
-        return 1;
-    }
+    CHECK(m.driver.cuModuleLoadData(&module, bare_kernel) == CUDA_SUCCESS);
+    CHECK(m.driver.cuModuleGetFunction(&m.bare, module, "bare") == CUDA_SUCCESS);
+    CHECK(gpu_app()->cuStreamCreate(&m.stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+    CHECK(gpu_app()->cuMemAlloc_v2(&m.from, (size_t)m.blocks * 64) == CUDA_SUCCESS);
+    CHECK(gpu_app()->cuMemAlloc_v2(&m.to, (size_t)m.blocks * 8) == CUDA_SUCCESS);
     printf("%u blocks of 8 bytes at a stride of 64, each of %d queued and alone, us:\n", m.blocks, QUEUED);
     printf("  bare kernel    %8.1f %8.1f\n", time_of(&m, run_bare, QUEUED), time_of(&m, run_bare, 1));
     printf("  cuMemcpy2D     %8.1f %8.1f\n", time_of(&m, run_2d, QUEUED), time_of(&m, run_2d, 1));
