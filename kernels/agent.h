@@ -43,9 +43,10 @@ GF_INLINE void gf_agent_prepare(const struct gf_team *team, const struct gf_agen
         for (uint32_t i = team->thread; i < sizeof block->work / sizeof *to; i += team->threads)
             to[i] = gf_load_relaxed64(from + i);
         gf_team_barrier(team);
+        if (team->thread == 0)
+            block->held = table;    /* behind the barrier: all have looked at it */
     }
     if (team->thread == 0) {
-        block->held = table;
         block->work.data.send = command->send;
         block->work.data.recv = command->recv;
         block->work.data.count = command->count;
