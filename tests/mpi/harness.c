@@ -9,7 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "examples/paths.h"
+
 enum { GUARD = 256, CANARY = 0xA5, EMPTY = 0xEE, FAILURES_SHOWN = 5 };
+
+void harness_check_path(struct harness *h, const char *name, const struct paths_counters *counters)
+{
+    struct paths taken;
+    char text[512];
+    unsigned long long wanted = 0, calls = 0;
+
+    paths_read(counters, &taken);
+    paths_print(&taken, "none that gpufifo counts", text, sizeof text);
+    for (int i = 0; i < taken.count; i++) {
+        calls += taken.path[i].calls;
+        wanted += strcmp(taken.path[i].name, name) == 0 ? taken.path[i].calls : 0;
+    }
+    harness_check(h, wanted > 0 && wanted == calls, "expected the path %s alone, but took: %s", name, text);
+}
 
 void harness_need(struct harness *h, int result, const char *what)
 {

@@ -55,3 +55,21 @@ void status_check(const struct ends *ends, const MPI_Status *status, int source,
                   "%s: status has source %d, tag %d, %d bytes instead of %d, %d, %zu", ends->name, status->MPI_SOURCE,
                   status->MPI_TAG, count, source, tag, bytes);
 }
+
+const struct ends_kinds ends_device_host[ENDS_DEVICE_HOST] = {
+    {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_DEVICE}, {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_HOST},
+    {GPUFIFO_MEMORY_HOST, GPUFIFO_MEMORY_DEVICE},   {GPUFIFO_MEMORY_HOST, GPUFIFO_MEMORY_HOST},
+};
+
+void ends_run(struct harness *h, const struct ends_test *tests, size_t test_count, const struct ends_kinds *kinds,
+              size_t kind_count)
+{
+    for (size_t k = 0; k < kind_count; k++) {
+        for (size_t t = 0; t < test_count; t++) {
+            struct ends ends = {.h = h, .from = kinds[k].from, .to = kinds[k].to, .next = (h->rank + 1) % h->ranks,
+                                .previous = (h->rank + h->ranks - 1) % h->ranks, .name = tests[t].name};
+            tests[t].run(&ends);
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
+    }
+}

@@ -15,6 +15,23 @@ struct ends {
     const char *name;                  /* of the test, for messages */
 };
 
+/* A test of messages between such ends, and the kinds of memory at both. */
+struct ends_test {
+    const char *name;
+    void (*run)(const struct ends *);
+};
+struct ends_kinds {
+    enum gpufifo_memory from, to;
+};
+
+/* Every test with every pair of kinds; all ranks meet after each. */
+void ends_run(struct harness *h, const struct ends_test *tests, size_t test_count, const struct ends_kinds *kinds,
+              size_t kind_count);
+
+/* Device and host memory at either end. */
+enum { ENDS_DEVICE_HOST = 4 };
+extern const struct ends_kinds ends_device_host[ENDS_DEVICE_HOST];
+
 /* Byte i of the message that `rank` sends with this seed. Never the byte that a fresh buffer holds. */
 unsigned char message_byte(int rank, unsigned seed, size_t i);
 

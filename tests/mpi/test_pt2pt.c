@@ -394,10 +394,7 @@ static void between_collectives(const struct ends *e)
     }
 }
 
-static const struct {
-    const char *name;
-    void (*run)(const struct ends *);
-} tests[] = {
+static const struct ends_test tests[] = {
     {"blocking sends", blocking_sends},
     {"non-blocking sends", non_blocking_sends},
     {"modes", modes},
@@ -416,7 +413,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    static const enum gpufifo_memory kinds[][2] = {
+    static const struct ends_kinds kinds[] = {
         {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_DEVICE}, {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_HOST},
         {GPUFIFO_MEMORY_HOST, GPUFIFO_MEMORY_DEVICE},   {GPUFIFO_MEMORY_HOST, GPUFIFO_MEMORY_HOST},
         {GPUFIFO_MEMORY_PINNED, GPUFIFO_MEMORY_DEVICE}, {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_MANAGED},
@@ -428,14 +425,7 @@ int main(int argc, char **argv)
     harness_start(&h, argc, argv, argc > 1 && strcmp(argv[1], "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     room = host_alloc(&h, ROOM);
     MPI_Buffer_attach(room, ROOM);
-    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-        for (size_t t = 0; t < sizeof tests / sizeof tests[0]; t++) {
-            struct ends ends = {.h = &h, .from = kinds[k][0], .to = kinds[k][1], .next = (h.rank + 1) % h.ranks,
-                                .previous = (h.rank + h.ranks - 1) % h.ranks, .name = tests[t].name};
-            tests[t].run(&ends);
-            MPI_Barrier(MPI_COMM_WORLD);
-        }
-    }
+    ends_run(&h, tests, sizeof tests / sizeof tests[0], kinds, sizeof kinds / sizeof kinds[0]);
     MPI_Buffer_detach(&room, &bytes);
     free(room);
     return harness_finish(&h);

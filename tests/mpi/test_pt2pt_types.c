@@ -231,30 +231,16 @@ static void mixed_memory(const struct ends *e)
     mix(e, false);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(const struct ends *);
-} tests[] = {
+static const struct ends_test tests[] = {
     {"types", all_types},          {"short messages", short_messages}, {"in place", in_place},
     {"absolute addresses", absolute}, {"mixed memory", mixed_memory},
 };
 
 int main(int argc, char **argv)
 {
-    static const enum gpufifo_memory kinds[][2] = {
-        {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_DEVICE}, {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_HOST},
-        {GPUFIFO_MEMORY_HOST, GPUFIFO_MEMORY_DEVICE},   {GPUFIFO_MEMORY_HOST, GPUFIFO_MEMORY_HOST},
-    };
     struct harness h;
 
     harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
-    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-        for (size_t t = 0; t < sizeof tests / sizeof tests[0]; t++) {
-            struct ends ends = {.h = &h, .from = kinds[k][0], .to = kinds[k][1], .next = (h.rank + 1) % h.ranks,
-                                .previous = (h.rank + h.ranks - 1) % h.ranks, .name = tests[t].name};
-            tests[t].run(&ends);
-            MPI_Barrier(MPI_COMM_WORLD);
-        }
-    }
+    ends_run(&h, tests, sizeof tests / sizeof tests[0], ends_device_host, ENDS_DEVICE_HOST);
     return harness_finish(&h);
 }

@@ -127,22 +127,6 @@ static void check_communicators(struct harness *h, int rounds)
     MPI_Comm_free(&comms[2]);
 }
 
-/* After the calls: was the path taken, and no other? */
-static void check_path(struct harness *h, const char *name, const struct paths_counters *counters)
-{
-    struct paths taken;
-    char text[512];
-    unsigned long long wanted = 0, calls = 0;
-
-    paths_read(counters, &taken);
-    paths_print(&taken, "none that gpufifo counts", text, sizeof text);
-    for (int i = 0; i < taken.count; i++) {
-        calls += taken.path[i].calls;
-        wanted += strcmp(taken.path[i].name, name) == 0 ? taken.path[i].calls : 0;
-    }
-    harness_check(h, wanted > 0 && wanted == calls, "expected the path %s alone, but took: %s", name, text);
-}
-
 static void run_part(struct harness *h, const char *part, int rounds)
 {
     if (strcmp(part, "reuse") == 0) {
@@ -175,7 +159,7 @@ int main(int argc, char **argv)
         }
     }
     if (path) {
-        check_path(&h, path, &counters);
+        harness_check_path(&h, path, &counters);
     }
     paths_close(&counters);
     return harness_finish(&h);
