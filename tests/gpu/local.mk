@@ -1,6 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Tests that need a GPU: built with the others, run by hand: tests/gpu/test_cuda_device, alone and by tests/gpu/mps.sh.
+# Tests that need a GPU: built with the others, run by hand, by sections.
+dist_check_SCRIPTS += tests/gpu/run.sh
+EXTRA_DIST += \
+    tests/gpu/common.sh \
+    tests/gpu/sections/agent.sh \
+    tests/gpu/sections/bench.sh \
+    tests/gpu/sections/build.sh \
+    tests/gpu/sections/cases.sh \
+    tests/gpu/sections/demo.sh \
+    tests/gpu/sections/device.sh \
+    tests/gpu/sections/fifo.sh \
+    tests/gpu/sections/kernels.sh \
+    tests/gpu/sections/latency.sh \
+    tests/gpu/sections/ll128.sh \
+    tests/gpu/sections/mps.sh \
+    tests/gpu/sections/nomps.sh \
+    tests/gpu/sections/overhead.sh \
+    tests/gpu/sections/pack.sh \
+    tests/gpu/sections/proxy.sh \
+    tests/gpu/sections/pt2pt.sh \
+    tests/gpu/sections/pt2pt-nomps.sh \
+    tests/gpu/sections/pull.sh \
+    tests/gpu/sections/sanitizer.sh \
+    tests/gpu/sections/zerocopy.sh
+
 if HAVE_CUDA_H
 check_PROGRAMS += tests/gpu/test_cuda_device
 tests_gpu_test_cuda_device_SOURCES = \
@@ -66,7 +90,6 @@ check_PROGRAMS += tests/gpu/case_17_context
 tests_gpu_case_17_context_SOURCES = tests/gpu/case_17_context.c
 tests_gpu_case_17_context_CPPFLAGS = $(mpi_test_cppflags)
 tests_gpu_case_17_context_LDADD = $(mpi_test_libs)
-dist_check_SCRIPTS += tests/gpu/run.sh
 
 # Programs of several habits, with the agent and without. tests/mpi/agent.sh runs it on the emulated device.
 check_PROGRAMS += tests/gpu/agent_habits
