@@ -31,35 +31,24 @@ struct gf_agent_block {
     uint32_t held;                   /* `table` of that command; GF_AGENT_NO_TABLE: none */
 };
 
-/* Fills block->work from the command; the whole team, which meets in the end. */
-GF_INLINE void gf_agent_prepare(const struct gf_team *team, const struct gf_agent_work *work, struct gf_agent_block *block)
+/* Makes block->work hold the table that the command names; the whole team, which meets if it changes. */
+GF_INLINE void gf_agent_hold(const struct gf_team *team, const struct gf_agent_work *work, struct gf_agent_block *block)
 {
-    const struct gf_command *command = &block->line.command;
-    uint32_t table = command->table;
+    uint32_t table = block->line.command.table;
     bool forget = GF_MUTANT != GF_MUTANT_OLD_TABLE;
-    if (table != block->held && (forget || (table ^ block->held) % GF_AGENT_TABLES != 0)) {
-        const uint64_t *from = (const uint64_t *)&work->tables[table % GF_AGENT_TABLES];
-        uint64_t *to = (uint64_t *)&block->work;
-        for (uint32_t i = team->thread; i < sizeof block->work / sizeof *to; i += team->threads)
-            to[i] = gf_load_relaxed64(from + i);
-        gf_team_barrier(team);
-        if (team->thread == 0)
-            block->held = table;    /* behind the barrier: all have looked at it */
-    }
-    if (team->thread == 0) {
-        block->work.data.send = command->send;
-        block->work.data.recv = command->recv;
-        block->work.data.count = command->count;
-        block->work.data.type = command->type;
-        block->work.data.op = command->op;
-        block->work.epoch = command->epoch;
-    }
+    if (table == block->held || !(forget || (table ^ block->held) % GF_AGENT_TABLES != 0))
+        return;
+    const uint64_t *from = (const uint64_t *)&work->tables[table % GF_AGENT_TABLES];
+    uint64_t *to = (uint64_t *)&block->work;
+    for (uint32_t i = team->thread; i < sizeof block->work / sizeof *to; i += team->threads)
+        to[i] = gf_load_relaxed64(from + i);
     gf_team_barrier(team);
+    if (team->thread == 0)
+        block->held = table;    /* behind the barrier: all have looked at it */
 }
 
-/* One piece, as a launch of command->blocks blocks would do it: their lines lie where those blocks' do, since peers may
- * launch. */
-GF_INLINE void gf_agent_allreduce(const struct gf_team *team, const struct gf_one_shot_work *work, uint32_t most)
+/* One piece, as a launch of `most` blocks would do it: their lines lie where those blocks' do, since peers may launch. */
+GF_INLINE void gf_agent_play(const struct gf_team *team, const struct gf_one_shot_work *work, uint32_t most)
 {
     uint64_t bytes = work->data.count * gf_element_bytes((enum gf_type)work->data.type);
     uint32_t blocks = gf_one_shot_blocks(most, gf_one_shot_slot_units(work, gf_ll_unit()));
@@ -80,6 +69,34 @@ GF_INLINE void gf_agent_allreduce(const struct gf_team *team, const struct gf_on
     }
     if (error != GF_KERNEL_OK)
         gf_publish_error(team, work->task.error, error);
+}
+
+GF_INLINE void gf_agent_allreduce(const struct gf_team *team, const struct gf_agent_work *work, struct gf_agent_block *block)
+{
+    const struct gf_command *command = &block->line.command;
+    gf_agent_hold(team, work, block);
+    if (team->thread == 0) {
+        block->work.data.send = command->send;
+        block->work.data.recv = command->recv;
+        block->work.data.count = command->count;
+        block->work.data.type = command->type;
+        block->work.data.op = command->op;
+        block->work.epoch = command->epoch;
+    }
+    gf_team_barrier(team);
+    gf_agent_play(team, &block->work, command->blocks);
+}
+
+/* What each kind of command means; the whole team. Its end is told, and the line forgotten, behind the barrier that follows. */
+GF_INLINE void gf_agent_execute(const struct gf_team *team, const struct gf_agent_work *work, struct gf_agent_block *block)
+{
+    switch (block->line.command.kind) {
+    case GF_COMMAND_ALLREDUCE:
+        gf_agent_allreduce(team, work, block);
+        break;
+    default:    /* GF_COMMAND_LEAVE */
+        break;
+    }
 }
 
 /* The leading threads: until the line of command `number` has come, which is then in block->line, or the time is over. */
@@ -109,10 +126,7 @@ GF_INLINE void gf_agent_serve(const struct gf_team *team, const struct gf_agent_
     gf_team_barrier(team);
     while (stays) {
         bool leave = block->line.command.kind == GF_COMMAND_LEAVE;
-        if (!leave) {
-            gf_agent_prepare(team, work, block);
-            gf_agent_allreduce(team, &block->work, block->line.command.blocks);
-        }
+        gf_agent_execute(team, work, block);
         number++;
         if (GF_MUTANT != GF_MUTANT_EARLY_DONE)
             gf_team_barrier(team);
