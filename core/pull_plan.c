@@ -5,7 +5,8 @@
  * within a device, which is a kernel, too, takes 18 at 1 MiB and 49 at 64 MiB, and is faster only from 256 MiB on (140 against
  * 146); but it cannot be cancelled when it does not start. Without MPS, on a GPU that several processes share, kernels and
  * device copies wait for the next time slice: 270 µs for 2 processes whatever their size, while staging through the host takes
- * 90 µs for 1 MiB and 1200 for 16 MiB.
+ * 90 µs for 1 MiB and 1200 for 16 MiB. There a kernel fetches, since the driver's copy, queued behind a kernel of the program that
+ * itself waits for the message, would wait for ever; and it is given time for the other processes' slices (about 2 ms each) to pass.
  */
 #include "core/pull_plan.h"
 
@@ -23,6 +24,7 @@ void gf_pull_config_default(struct gf_pull_config *config)
         .move_bytes = GF_OFFER_SLOT_BYTES,
         .patience_us = 40,
         .start_us = 300,
+        .slices_us = 10000,
         .block_bytes = (size_t)THREAD_BYTES * GF_BLOCK_THREADS,
         .burst_bytes = (size_t)8 * MIB,
     };
@@ -42,26 +44,28 @@ static bool starts_at_once(const struct gf_pull_route *route)
 enum gf_pull_path gf_pull_choose(const struct gf_pull_config *config, const struct gf_pull_route *route)
 {
     if (!starts_at_once(route)) {
-        return route->bytes < config->solo_bytes ? GF_PULL_STAGE : GF_PULL_COPY_ENGINE;
+        return route->bytes < config->solo_bytes ? GF_PULL_STAGE : route->to_device ? GF_PULL_KERNEL : GF_PULL_COPY_ENGINE;
     }
     return route->bytes < kernel_limit(config, route) ? GF_PULL_KERNEL : GF_PULL_COPY_ENGINE;
 }
 
 void gf_pull_explain(const struct gf_pull_config *config, const struct gf_pull_route *route, struct gf_reason *reason)
 {
-    size_t limit = kernel_limit(config, route);
+    size_t limit = starts_at_once(route) ? kernel_limit(config, route) : config->solo_bytes;
+    const char *slice = starts_at_once(route) ? "" : ", where a wait for the GPU's next time slice pays";
 
     switch (gf_pull_choose(config, route)) {
     case GF_PULL_KERNEL:
-        if (limit == SIZE_MAX) {
+        if (*slice) {
+            gf_reason_set(reason, "by a kernel: %zu bytes or more%s", limit, slice);
+        } else if (limit == SIZE_MAX) {
             gf_reason_set(reason, "by a kernel, which is the fastest for any size here");
         } else {
             gf_reason_set(reason, "by a kernel: less than %zu bytes", limit);
         }
         break;
     case GF_PULL_COPY_ENGINE:
-        gf_reason_set(reason, "by copy engine: %zu bytes or more%s", starts_at_once(route) ? limit : config->solo_bytes,
-                      starts_at_once(route) ? "" : ", where a wait for the GPU's next time slice pays");
+        gf_reason_set(reason, "by copy engine: %zu bytes or more%s", limit, slice);
         break;
     case GF_PULL_STAGE:
         gf_reason_set(reason, "staged through the host: less than %zu bytes, and both ranks share a GPU without MPS, where all "

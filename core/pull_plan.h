@@ -23,10 +23,11 @@ struct gf_pull_config {
     size_t copy_engine_bytes;      /* from so many bytes on the copy engine takes over from the kernel */
     size_t host_kernel_bytes;      /* the same where the destination is host memory */
     size_t solo_bytes;             /* where kernels of several processes cannot run at once on the GPU that both ends share:
-                                      staged below, by copy engine from here on */
+                                      staged below; from here on by kernel, into host memory by copy engine */
     size_t move_bytes;             /* an offer of up to so many bytes may be moved; at most GF_OFFER_SLOT_BYTES */
     uint32_t patience_us;          /* an offer is moved when nobody has taken it for so long */
     uint32_t start_us;             /* a kernel that has not ended after so long is cancelled where it has not started */
+    uint32_t slices_us;            /* such a kernel has so much longer where processes take turns on the GPU */
     uint32_t blocks;               /* most blocks of one launch; 0: as many as the device runs at once of the largest */
     size_t block_bytes;            /* a block is worth launching for so many bytes */
     size_t share_bytes;            /* of one large message blocks take so many bytes at a time */

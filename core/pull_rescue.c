@@ -156,7 +156,7 @@ static void drain(gf_pull_engine *engine, struct gf_flight *flight)
 
 /* Launches that move nothing are looked for, not those that take their time: what is under way may be in front of this one, and
  * peers may keep the device as busy as we do. So the time allowed is what start_us says, and eight times what all bytes under
- * way take at 2 TB/s; and it begins anew with each launch that ends. */
+ * way take at 2 TB/s, and what the turns of other processes on the GPU take; and it begins anew with each launch that ends. */
 enum { BYTES_PER_NS = 250 };
 
 static uint64_t patience_ns(const gf_pull_engine *engine)
@@ -166,7 +166,9 @@ static uint64_t patience_ns(const gf_pull_engine *engine)
     for (int i = 0; i < GF_KERNEL_FLIGHTS; i++) {
         bytes += engine->flights[i].state == GF_FLIGHT_FLYING ? engine->flights[i].bytes : 0;
     }
-    return (uint64_t)engine->config.start_us * 1000u + bytes / BYTES_PER_NS;
+    uint64_t slices_us = engine->device->caps.concurrent_processes ? 0 : engine->config.slices_us;
+
+    return (engine->config.start_us + slices_us) * 1000u + bytes / BYTES_PER_NS;
 }
 
 void gf_flights_restart_clocks(gf_pull_engine *engine, uint64_t now)

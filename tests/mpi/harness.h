@@ -32,8 +32,9 @@ int harness_finish(struct harness *h);
 /* Counts; prints the sentence for the first few that fail. Returns `right`. */
 bool harness_check(struct harness *h, bool right, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Checks, after the calls, that each of them took the path of this name (examples/paths.h), and that there were any. */
-void harness_check_path(struct harness *h, const char *name, const struct paths_counters *counters);
+/* Checks, after the calls, that each of them took one of these paths (names as in examples/paths.h, with commas), and one at least
+ * the first. Types that the device does not have, such as long double on a GPU, are staged whatever was asked for. */
+void harness_check_path(struct harness *h, const char *names, const struct paths_counters *counters);
 
 /* For what the test itself needs: prints the sentence and ends the job. */
 void harness_need(struct harness *h, int result, const char *what);

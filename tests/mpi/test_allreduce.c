@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * MPI_Allreduce on device buffers: every type with every operation, every size, in place, unaligned, every kind of memory,
- * and equal bits everywhere. The runner forces transports and algorithms; `path=NAME` checks that it is really that path
- * that was taken.
+ * and equal bits everywhere. The runner forces transports and algorithms; `path=` checks that it is really that path that was
+ * taken (or one of several).
  *
- * Usage: test_allreduce [path=NAME] [limit=BYTES] PART...   with the parts types, sizes, kinds, bits
+ * Usage: test_allreduce [path=NAME[,NAME]] [limit=BYTES] PART...   with the parts types, sizes, kinds, bits
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -26,7 +26,8 @@ static void test_paths(void **state)
         { { .bytes = 64 * KIB, .same_device = true, .concurrent = true }, GF_PULL_COPY_ENGINE, "65536 bytes or more" },
         { { .bytes = 8, .same_device = true, .to_device = true }, GF_PULL_STAGE, "without MPS" },
         { { .bytes = 4 * MIB - 1, .same_device = true, .to_device = true }, GF_PULL_STAGE, "staged" },
-        { { .bytes = 4 * MIB, .same_device = true, .to_device = true }, GF_PULL_COPY_ENGINE, "time slice" },
+        { { .bytes = 4 * MIB, .same_device = true, .to_device = true }, GF_PULL_KERNEL, "time slice" },
+        { { .bytes = 4 * MIB, .same_device = true }, GF_PULL_COPY_ENGINE, "time slice" },
         { { .bytes = 8, .to_device = true }, GF_PULL_KERNEL, "by a kernel" },
     };
     struct gf_pull_config config;

@@ -42,7 +42,7 @@ static int held_body(struct gftest_rank *rank)
     uint32_t *words = NULL;
     char *memory = NULL;
 
-    config.start_us = 0;
+    config.start_us = config.slices_us = 0;
     GFTEST_CHECK(rank, gftest_end_open(rank, &config, &m) == GF_OK);
     char *buffer = gftest_alloc(&m, GF_MEMORY_DEVICE, COUNT * ROOM);
     struct gf_offer_name names[COUNT];
@@ -112,7 +112,7 @@ static int again_body(struct gftest_rank *rank)
     struct gf_reason why = { "" };
     uint64_t state = 1;
 
-    config.start_us = 0;
+    config.start_us = config.slices_us = 0;
     GFTEST_CHECK(rank, gftest_end_open(rank, &config, &m) == GF_OK);
     char *buffer = gftest_alloc(&m, GF_MEMORY_DEVICE, ROOM);
 

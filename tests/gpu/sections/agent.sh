@@ -10,7 +10,7 @@ runs() {
         run $ranks agent=auto tests/mpi/test_allreduce limit=262144 sizes bits
         run $ranks agent=200 tests/mpi/test_mixed $ranks
     done
-    run 2 agent=200 transport=shm algorithm=one_shot tests/mpi/test_allreduce path=agent limit=8192 types sizes
+    run 2 agent=200 transport=shm algorithm=one_shot tests/mpi/test_allreduce path=agent,staged limit=8192 types sizes
     run 2 agent=200 tests/mpi/case_14_reuse 1000
     run 2 agent=200 tests/mpi/case_18_threads
     for how in close leak comm reset; do

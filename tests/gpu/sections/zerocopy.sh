@@ -11,7 +11,7 @@ runs() {
         run $ranks algorithm=two_shot tests/mpi/test_zerocopy rounds=400 path=two_shot reuse offsets
         run $ranks algorithm=two_shot tests/mpi/test_zerocopy communicators
     done
-    run 2 algorithm=two_shot tests/mpi/test_allreduce path=two_shot types
+    run 2 algorithm=two_shot tests/mpi/test_allreduce path=two_shot,staged types
     run 3 algorithm=two_shot tests/mpi/test_allreduce kinds
     run 2 algorithm=two_shot tests/mpi/case_14_reuse 10000
 }
