@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Compares two or more settings of MPI in one invocation. A setting of a component or PML holds for a whole job, so each
- * side is a job of its own: this starts them in turn, round after round, so that a machine that changes its pace
- * meets all sides, and merges their figures.
+ * Compares two or more settings of MPI in one invocation: the sides (bench/side.h) run in turn, round after round, so that a
+ * machine that changes its pace meets them all.
  */
 #ifndef BENCH_COMPARE_H
 #define BENCH_COMPARE_H

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bench/compare.h"
+#include "bench/plot.h"
 #include "bench/report.h"
 
 static FILE *json_open(const char *path)
@@ -58,6 +59,9 @@ int main(int argc, char **argv)
     options_read(&options, argc, argv);
     if (options.compare_count) {
         return compare_run(&options, argc, argv);
+    }
+    if (options.plot) {
+        return plot_run(&options, argc, argv);
     }
     MPI_Init(&argc, &argv);
     bench_create(&bench, &options);

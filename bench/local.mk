@@ -3,9 +3,10 @@
 # gpufifo-bench is installed; host_overhead is run by host_overhead.sh.
 bin_PROGRAMS += gpufifo-bench
 gpufifo_bench_SOURCES = bench/gpufifo_bench.c bench/options.c bench/options.h bench/measure.c bench/measure.h bench/test.h \
-    bench/allreduce.c bench/pt2pt.c bench/report.c bench/report.h bench/compare.c bench/compare.h bench/samples.c bench/samples.h \
+    bench/allreduce.c bench/pt2pt.c bench/report.c bench/report.h bench/side.c bench/side.h bench/compare.c bench/compare.h \
+    bench/plot.c bench/plot.h bench/plotter.c bench/plotter.h bench/mechanisms.c bench/mechanisms.h bench/samples.c bench/samples.h \
     examples/paths.c examples/paths.h
-gpufifo_bench_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
+gpufifo_bench_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS) -DGF_PLOT_SCRIPT='"$(pkgdatadir)/plot.py"'
 gpufifo_bench_LDADD = libgpufifo.la $(MPI_LIBS)
 
 noinst_PROGRAMS += bench/host_overhead
@@ -13,4 +14,7 @@ bench_host_overhead_SOURCES = bench/host_overhead.c bench/samples.c bench/sample
 bench_host_overhead_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS)
 bench_host_overhead_LDADD = $(MPI_LIBS)
 
-EXTRA_DIST += bench/host_overhead.sh bench/plot.py
+# --plot has it run.
+dist_pkgdata_DATA = bench/plot.py
+
+EXTRA_DIST += bench/host_overhead.sh

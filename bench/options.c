@@ -9,11 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER_MOST = 1000000, WINDOW_MOST = 4096 };
+#include "bench/mechanisms.h"
+
+enum { NUMBER_MOST = 1000000, WINDOW_MOST = 4096, RANKS_MOST = 4096 };
 
 static const char usage[] =
     "Usage: mpirun -n N gpufifo-bench [TEST] [options]\n"
     "       gpufifo-bench [TEST] --compare \"SIDE\" --compare \"SIDE\" [--rounds N] [options]\n"
+    "       gpufifo-bench --plot FILE.svg [--mechanisms NAME,...] [--ranks N] [--rounds N] [options]\n"
     "Measures MPI by size, on device buffers, and checks every result. TEST is one of\n"
     "  allreduce                  MPI_Allreduce (the default)\n"
     "  latency                    half a round trip of a message between two ranks\n"
@@ -38,7 +41,12 @@ static const char usage[] =
     "                             SIDE is [NAME=VALUE ...] OPTIONS [-- ARGUMENTS]: the environment of this side, of which\n"
     "                             MPIRUN names another mpirun; options of mpirun; arguments of gpufifo-bench. Words end at\n"
     "                             blanks.\n"
-    "  --rounds N                 of a comparison: how often each side runs (default 3)\n";
+    "  --plot FILE                start `mpirun ... gpufifo-bench ...` itself, once with the settings of each mechanism, and draw their\n"
+    "                             bandwidths over size: FILE.svg, .png or .pdf. Needs matplotlib (Debian: python3-matplotlib)\n"
+    "  --mechanisms NAME,...      of a plot: only these (default all)\n"
+    "  --ranks N                  of a plot: of MPI_Allreduce (default 2); messages go between two\n"
+    "  --rounds N                 of a comparison or plot: how often each side runs (default 3)\n"
+    "Mechanisms, by which test they are measured, and their MCA variables (coll_gpufifo_...):\n";
 
 static const struct bench_type types[] = {
     { "float", MPI_FLOAT, 4, ELEMENT_FLOAT },
@@ -155,6 +163,12 @@ static void compare_read(struct bench_options *options, const char *text)
     options->compare[options->compare_count++] = text;
 }
 
+static void usage_print(FILE *out)
+{
+    fputs(usage, out);
+    mechanisms_print(out);
+}
+
 static void option_read(struct bench_options *options, int option)
 {
     switch (option) {
@@ -172,9 +186,33 @@ static void option_read(struct bench_options *options, int option)
     case 'j': options->json = optarg; break;
     case 'c': compare_read(options, optarg); break;
     case 'r': options->rounds = number_read("rounds", optarg, 1, NUMBER_MOST); break;
-    case 'h': fputs(usage, stdout); exit(0);
-    default: fputs(usage, stderr); exit(1);
+    case 'p': options->plot = optarg; break;
+    case 'n': options->mechanisms = optarg; break;
+    case 'R': options->ranks = number_read("ranks", optarg, 2, RANKS_MOST); break;
+    case 'h': usage_print(stdout); exit(0);
+    default: usage_print(stderr); exit(1);
     }
+}
+
+static void __attribute__((noreturn)) bad_mixture(const char *sentence)
+{
+    fprintf(stderr, "gpufifo-bench: %s\n", sentence);
+    exit(1);
+}
+
+static void options_check(const struct bench_options *options)
+{
+    if (options->min > options->max) {
+        fprintf(stderr, "gpufifo-bench: --min %zu is larger than --max %zu\n", options->min, options->max);
+        exit(1);
+    }
+    if (options->compare_count == 1) {
+        bad_mixture("--compare needs a second side to compare with: give it twice");
+    }
+    if (options->compare_count && options->plot) {
+        bad_mixture("--plot has sides of its own: give it without --compare");
+    }
+    mechanisms_check(options->mechanisms);
 }
 
 void options_read(struct bench_options *options, int argc, char **argv)
@@ -193,6 +231,9 @@ void options_read(struct bench_options *options, int argc, char **argv)
         { "staged", no_argument, NULL, 's' },
         { "json", required_argument, NULL, 'j' },
         { "compare", required_argument, NULL, 'c' },
+        { "plot", required_argument, NULL, 'p' },
+        { "mechanisms", required_argument, NULL, 'n' },
+        { "ranks", required_argument, NULL, 'R' },
         { "rounds", required_argument, NULL, 'r' },
         { "help", no_argument, NULL, 'h' },
         { NULL, 0, NULL, 0 },
@@ -201,24 +242,17 @@ void options_read(struct bench_options *options, int argc, char **argv)
 
     *options = (struct bench_options){
         .min = 8, .max = 64u << 20, .factor = 2, .iterations = 200, .warmup = 20, .window = 64, .type = &types[0],
-        .op = &ops[0], .send = GPUFIFO_MEMORY_DEVICE, .recv = GPUFIFO_MEMORY_DEVICE, .rounds = 3,
+        .op = &ops[0], .send = GPUFIFO_MEMORY_DEVICE, .recv = GPUFIFO_MEMORY_DEVICE, .ranks = 2, .rounds = 3,
     };
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
         option_read(options, option);
     }
-    if (optind < argc) {
+    if (optind < argc && !options->plot) {
         options->kind = test_read(argv[optind++]);
     }
     if (optind < argc) {
         fprintf(stderr, "gpufifo-bench: unexpected argument \"%s\"; --help says what there is\n", argv[optind]);
         exit(1);
     }
-    if (options->min > options->max) {
-        fprintf(stderr, "gpufifo-bench: --min %zu is larger than --max %zu\n", options->min, options->max);
-        exit(1);
-    }
-    if (options->compare_count == 1) {
-        fprintf(stderr, "gpufifo-bench: --compare needs a second side to compare with: give it twice\n");
-        exit(1);
-    }
+    options_check(options);
 }

@@ -46,7 +46,10 @@ struct bench_options {
     const char *json;                         /* file, or null */
     int compare_count;                        /* sides of a comparison, 0: measure here */
     const char *compare[COMPARE_MOST];
-    int rounds;                               /* of a comparison */
+    const char *plot;                         /* file to draw all mechanisms into, or null */
+    const char *mechanisms;                   /* of a plot: a list of names, or null: all */
+    int ranks;                                /* of a plot's allreduce */
+    int rounds;                               /* of a comparison or plot */
 };
 
 /* Ends the program on --help (0) and on a wrong option (1, with one sentence). */

@@ -30,6 +30,15 @@ void gf_pull_config_default(struct gf_pull_config *config)
     };
 }
 
+void gf_pull_config_force(struct gf_pull_config *config, enum gf_force_pull force)
+{
+    if (force == GF_FORCE_PULL_KERNEL) {
+        config->copy_engine_bytes = config->host_kernel_bytes = SIZE_MAX;
+    } else if (force == GF_FORCE_PULL_COPY_ENGINE) {
+        config->copy_engine_bytes = config->host_kernel_bytes = config->solo_bytes = 0;
+    }
+}
+
 static size_t kernel_limit(const struct gf_pull_config *config, const struct gf_pull_route *route)
 {
     return route->to_device ? config->copy_engine_bytes : config->host_kernel_bytes;

@@ -37,6 +37,10 @@ struct gf_pull_config {
 /* What was measured to be best: see pull_plan.c. */
 void gf_pull_config_default(struct gf_pull_config *config);
 
+/* What a user asks for, of any size, wherever it works: kernels only where they start at once and reach both ends. */
+enum gf_force_pull { GF_FORCE_PULL_AUTO, GF_FORCE_PULL_KERNEL, GF_FORCE_PULL_COPY_ENGINE };
+void gf_pull_config_force(struct gf_pull_config *config, enum gf_force_pull force);
+
 struct gf_pull_route {
     size_t bytes;
     bool same_device;              /* both buffers are on one GPU */

@@ -31,6 +31,7 @@ typedef struct mca_coll_gpufifo_component_t {
     int priority;
     int device_choice;                 /* enum gf_device_choice; an int, for the MCA variable */
     int transport, algorithm, protocol, simple_buffer;    /* the enums of config, likewise */
+    int pull;                          /* enum gf_force_pull */
     char *fault, *agent;
     struct gf_config config;
     struct gf_pipe_config pipe;

@@ -33,6 +33,8 @@ static const mca_base_var_enum_value_t protocol_values[] = {
     {0, NULL}};
 static const mca_base_var_enum_value_t simple_buffer_values[] = {
     {GF_BUFFER_RECEIVER, "receiver"}, {GF_BUFFER_SENDER, "sender"}, {0, NULL}};
+static const mca_base_var_enum_value_t pull_values[] = {
+    {GF_FORCE_PULL_AUTO, "auto"}, {GF_FORCE_PULL_KERNEL, "kernel"}, {GF_FORCE_PULL_COPY_ENGINE, "copy_engine"}, {0, NULL}};
 static const mca_base_var_enum_value_t verbose_values[] = {
     {GF_LOG_WARN, "warnings"}, {GF_LOG_PATH, "paths"}, {GF_LOG_CALL, "calls"}, {GF_LOG_DEBUG, "debug"}, {0, NULL}};
 
@@ -86,6 +88,9 @@ static void register_choices(mca_coll_gpufifo_component_t *component)
         "Whose memory holds the slots of a Simple FIFO: receiver (the sender stores into them) or sender (the receiver loads from "
         "them)",
         MCA_BASE_VAR_TYPE_INT, simple_buffer_values, OPAL_INFO_LVL_6, &component->simple_buffer);
+    register_variable(component, "pull",
+        "How a receiver fetches a message from the sender's memory: auto, kernel or copy_engine",
+        MCA_BASE_VAR_TYPE_INT, pull_values, OPAL_INFO_LVL_6, &component->pull);
 }
 
 static void register_sizes(mca_coll_gpufifo_component_t *component)
@@ -135,6 +140,7 @@ static void set_defaults(mca_coll_gpufifo_component_t *component)
     component->algorithm = GF_ALGORITHM_AUTO;
     component->protocol = GF_PROTOCOL_AUTO;
     component->simple_buffer = GF_BUFFER_RECEIVER;
+    component->pull = GF_FORCE_PULL_AUTO;
     component->fault = NULL;
     component->agent = "off";
     component->log.verbose = GF_LOG_WARN;

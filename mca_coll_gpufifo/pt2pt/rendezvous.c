@@ -38,6 +38,7 @@ struct gf_rendezvous *gf_rendezvous_create(void)
         return NULL;
     }
     gf_pull_config_default(&rendezvous->config);
+    gf_pull_config_force(&rendezvous->config, (enum gf_force_pull)mca_coll_gpufifo_component.pull);
     return rendezvous;
 }
 

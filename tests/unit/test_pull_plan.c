@@ -47,6 +47,32 @@ static void test_paths(void **state)
     }
 }
 
+/* What is forced holds for any size; but no kernel goes where it would wait for time slices. */
+static void test_forced(void **state)
+{
+    static const struct gf_pull_route shared = { .same_device = true, .concurrent = true, .to_device = true };
+    static const struct { enum gf_force_pull force; enum gf_pull_path path, to_host, alone; } cases[] = {
+        { GF_FORCE_PULL_AUTO, GF_PULL_KERNEL, GF_PULL_COPY_ENGINE, GF_PULL_STAGE },
+        { GF_FORCE_PULL_KERNEL, GF_PULL_KERNEL, GF_PULL_KERNEL, GF_PULL_STAGE },
+        { GF_FORCE_PULL_COPY_ENGINE, GF_PULL_COPY_ENGINE, GF_PULL_COPY_ENGINE, GF_PULL_COPY_ENGINE },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct gf_pull_route small = shared, to_host = shared, alone = shared;
+        struct gf_pull_config config;
+
+        small.bytes = alone.bytes = 8;
+        to_host.bytes = MIB;
+        to_host.to_device = alone.concurrent = false;
+        gf_pull_config_default(&config);
+        gf_pull_config_force(&config, cases[i].force);
+        assert_int_equal(gf_pull_choose(&config, &small), cases[i].path);
+        assert_int_equal(gf_pull_choose(&config, &to_host), cases[i].to_host);
+        assert_int_equal(gf_pull_choose(&config, &alone), cases[i].alone);
+    }
+}
+
 /* Every block has a share, all bytes have a block, and the device's limits hold. */
 static void expect_shape(const struct gf_pull_config *config, uint32_t device_blocks, uint64_t bytes, bool list)
 {
@@ -86,6 +112,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_forced),
         cmocka_unit_test(test_shapes),
     };
 
