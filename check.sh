@@ -94,7 +94,7 @@ finish() {
 }
 
 # shellcheck disable=SC2086
-packages_install $build_packages g++ libcmocka-dev spin cppcheck python3-mpi4py python3-pip
+packages_install $build_packages g++ libcmocka-dev spin cppcheck python3-mpi4py python3-pip python3-matplotlib
 
 since=$SECONDS
 # Anew: tools may have been installed since the last time, and warnings show only where something is compiled.

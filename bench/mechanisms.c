@@ -7,22 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ALLREDUCE BENCH_ALLREDUCE, METHOD_DIRECT
+#define MESSAGE BENCH_LATENCY, METHOD_DIRECT
+
 const struct mechanism mechanisms[] = {
-    { "ll", BENCH_ALLREDUCE, METHOD_DIRECT, "strict=true algorithm=one_shot protocol=ll transport=p2p", "one_shot" },
-    { "ll128", BENCH_ALLREDUCE, METHOD_DIRECT, "strict=true algorithm=one_shot protocol=ll128 transport=p2p", "one_shot" },
-    { "agent", BENCH_ALLREDUCE, METHOD_DIRECT, "strict=true algorithm=one_shot transport=p2p agent=200", "agent" },
-    { "simple_receiver", BENCH_ALLREDUCE, METHOD_DIRECT, "strict=true algorithm=ring transport=p2p simple_buffer=receiver", "ring" },
-    { "simple_sender", BENCH_ALLREDUCE, METHOD_DIRECT, "strict=true algorithm=ring transport=p2p simple_buffer=sender", "ring" },
-    { "p2p_copy", BENCH_ALLREDUCE, METHOD_DIRECT, "strict=true algorithm=ring transport=p2p_copy", "ring" },
-    { "two_shot", BENCH_ALLREDUCE, METHOD_DIRECT, "strict=true algorithm=two_shot", "two_shot" },
-    { "shm_ll", BENCH_ALLREDUCE, METHOD_DIRECT, "strict=true algorithm=one_shot protocol=ll transport=shm", "one_shot" },
-    { "shm", BENCH_ALLREDUCE, METHOD_DIRECT, "strict=true algorithm=ring transport=shm", "ring" },
-    { "shm_copy", BENCH_ALLREDUCE, METHOD_DIRECT, "strict=true algorithm=ring transport=shm_copy", "ring" },
-    { "host_sequenced", BENCH_ALLREDUCE, METHOD_DIRECT, "strict=true algorithm=host", "host_sequenced" },
+    { "ll", ALLREDUCE, "strict=true algorithm=one_shot protocol=ll transport=p2p", "one_shot" },
+    { "ll128", ALLREDUCE, "strict=true algorithm=one_shot protocol=ll128 transport=p2p", "one_shot" },
+    { "agent", ALLREDUCE, "strict=true algorithm=one_shot transport=p2p agent=200", "agent" },
+    { "simple_receiver", ALLREDUCE, "strict=true algorithm=ring transport=p2p simple_buffer=receiver", "ring" },
+    { "simple_sender", ALLREDUCE, "strict=true algorithm=ring transport=p2p simple_buffer=sender", "ring" },
+    { "p2p_copy", ALLREDUCE, "strict=true algorithm=ring transport=p2p_copy", "ring" },
+    { "two_shot", ALLREDUCE, "strict=true algorithm=two_shot", "two_shot" },
+    { "shm_ll", ALLREDUCE, "strict=true algorithm=one_shot protocol=ll transport=shm", "one_shot" },
+    { "shm", ALLREDUCE, "strict=true algorithm=ring transport=shm", "ring" },
+    { "shm_copy", ALLREDUCE, "strict=true algorithm=ring transport=shm_copy", "ring" },
+    { "host_sequenced", ALLREDUCE, "strict=true algorithm=host", "host_sequenced" },
     { "staged", BENCH_ALLREDUCE, METHOD_STAGED, "", NULL },
-    { "pull_kernel", BENCH_LATENCY, METHOD_DIRECT, "strict=true transport=p2p pull=kernel", "pt2pt_pulled" },
-    { "pull_copy_engine", BENCH_LATENCY, METHOD_DIRECT, "strict=true transport=p2p pull=copy_engine", "pt2pt_pulled" },
-    { "pipe", BENCH_LATENCY, METHOD_DIRECT, "strict=true transport=shm pipe_bytes=1", "pt2pt_piped" },
+    { "pull_kernel", MESSAGE, "strict=true transport=p2p pull=kernel", "pt2pt_pulled" },
+    { "pull_copy_engine", MESSAGE, "strict=true transport=p2p pull=copy_engine", "pt2pt_pulled" },
+    { "pipe", MESSAGE, "strict=true transport=shm pipe_bytes=1", "pt2pt_piped" },
     { "staged", BENCH_LATENCY, METHOD_STAGED, "", NULL },
     { .name = NULL },
 };

@@ -125,11 +125,17 @@ static size_t next_size(const struct lines *lines, enum bench_kind test, size_t 
     return next;
 }
 
+static bool has_column(const struct line *line, enum bench_kind test)
+{
+    return line->mechanism->test == test && !line->failed;
+}
+
 static void report_test(const struct lines *lines, enum bench_kind test, int ranks)
 {
-    printf("# %s, %d ranks: GB/s, by the median of the medians of %d rounds\n%11s", test_name(test), ranks, lines->rounds, "size(B)");
+    printf("# %s, %d ranks: GB/s, by the median of the medians of %d rounds\n%11s", test_name(test), ranks, lines->rounds,
+           "size(B)");
     for (int i = 0; i < lines->count; i++) {
-        if (lines->line[i].mechanism->test == test) {
+        if (has_column(&lines->line[i], test)) {
             printf("  %16s", lines->line[i].mechanism->name);
         }
     }
@@ -139,9 +145,12 @@ static void report_test(const struct lines *lines, enum bench_kind test, int ran
             const struct line *line = &lines->line[i];
             const struct side_row *row = side_find(&line->side, bytes, line->mechanism->method);
 
-            if (line->mechanism->test == test && row && row_counts(line, row)) {
+            if (!has_column(line, test)) {
+                continue;
+            }
+            if (row && row_counts(line, row)) {
                 printf("  %16.3f", side_rate(row, lines->rounds));
-            } else if (line->mechanism->test == test) {
+            } else {
                 printf("  %16s", "-");
             }
         }
@@ -172,8 +181,8 @@ static void json_rows(FILE *out, const struct lines *lines)
             const struct side_row *row = &line->side.row[r];
 
             if (row_counts(line, row)) {
-                fprintf(out, "%s{\"side\": \"%s\", \"test\": \"%s\", \"bytes\": %zu, \"method\": \"%s\", \"median_us\": %.3f, \"rate\": "
-                        "%.4f}", before, line->mechanism->name, test_name(line->mechanism->test), row->bytes,
+                fprintf(out, "%s{\"side\": \"%s\", \"test\": \"%s\", \"bytes\": %zu, \"method\": \"%s\", \"median_us\": %.3f, "
+                        "\"rate\": %.4f}", before, line->mechanism->name, test_name(line->mechanism->test), row->bytes,
                         method_name(row->method), side_median_us(row, lines->rounds), side_rate(row, lines->rounds));
                 before = ",\n";
             }
@@ -189,7 +198,8 @@ static bool json_write(const char *path, const struct lines *lines, int ranks)
         fprintf(stderr, "gpufifo-bench: cannot write %s: %s\n", path, strerror(errno));
         return false;
     }
-    fprintf(out, "{ \"program\": \"gpufifo-bench --plot\", \"ranks\": %d, \"rounds\": %d,\n  \"rows\": [\n", ranks, lines->rounds);
+    fprintf(out, "{ \"program\": \"gpufifo-bench --plot\", \"ranks\": %d, \"rounds\": %d,\n  \"rows\": [\n", ranks,
+            lines->rounds);
     json_rows(out, lines);
     fprintf(out, "\n  ]\n}\n");
     return fclose(out) == 0;

@@ -8,8 +8,8 @@
 
 #include "bench/options.h"
 
-/* argv: of this program. Returns the exit status: 0; 1 if a mechanism failed although nothing refused it (its output is shown); 2 if
- * nothing could be measured or drawn. */
+/* argv: of this program. Returns the exit status: 0; 1 if a mechanism failed although nothing refused it (its output is shown);
+ * 2 if nothing could be measured or drawn. */
 int plot_run(const struct bench_options *options, int argc, char **argv);
 
 #endif

@@ -13,7 +13,7 @@ try:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 except ImportError:
-    sys.exit(1 if sys.argv[1:] == ["--check"] else "plot.py: matplotlib is missing (Debian, Ubuntu: apt-get install python3-matplotlib)")
+    sys.exit(1 if sys.argv[1:] == ["--check"] else "plot.py: matplotlib is missing (Debian and Ubuntu: python3-matplotlib)")
 
 TESTS = {"allreduce": "MPI_Allreduce", "latency": "messages, one at a time"}
 
@@ -73,6 +73,7 @@ def main():
     figure = plot_mechanisms(documents[0]) if mechanisms else plot_figures(documents)
     for axes in figure.axes:
         axes.set_xlabel("message size (bytes)")
+        axes.set_xscale("log", base=2)
         axes.grid(True, which="both", alpha=0.3)
     figure.tight_layout()
     try:

@@ -52,7 +52,7 @@ bool plotter_check(void)
         return false;
     }
     if (!python_find()) {
-        fprintf(stderr, "gpufifo-bench: --plot needs python3 with matplotlib (Debian, Ubuntu: apt-get install python3-matplotlib)\n");
+        fprintf(stderr, "gpufifo-bench: --plot needs python3 with matplotlib: apt-get install python3-matplotlib\n");
         return false;
     }
     return true;

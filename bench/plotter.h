@@ -10,7 +10,8 @@
 /* Is there one? False after one sentence that says what to install. */
 bool plotter_check(void);
 
-/* Draws a JSON file of gpufifo-bench. The format of `picture` is that of its name's end. False after a sentence that says why not. */
+/* Draws a JSON file of gpufifo-bench. The format of `picture` is that of its name's end. False after a sentence that says why
+ * not. */
 bool plotter_draw(const char *picture, const char *json);
 
 #endif

@@ -95,7 +95,8 @@ static char *mpirun_of(const struct side_words *side)
 }
 
 /* In the child: never returns. */
-static void __attribute__((noreturn)) command_become(const struct words *command, const struct words *environment, const char *log)
+static void __attribute__((noreturn)) command_become(const struct words *command, const struct words *environment,
+                                                     const char *log)
 {
     int out = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 

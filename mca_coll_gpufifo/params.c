@@ -7,6 +7,7 @@
 #include "opal/mca/base/mca_base_var.h"
 
 #include "core/fault.h"
+#include "core/pull_plan.h"
 #include "kernels/work.h"
 #include "mca_coll_gpufifo/choice.h"
 #include "mca_coll_gpufifo/module.h"

@@ -18,6 +18,7 @@ EXTRA_DIST += \
     tests/gpu/sections/nomps.sh \
     tests/gpu/sections/overhead.sh \
     tests/gpu/sections/pack.sh \
+    tests/gpu/sections/plot.sh \
     tests/gpu/sections/proxy.sh \
     tests/gpu/sections/pt2pt.sh \
     tests/gpu/sections/pt2pt-nomps.sh \

@@ -83,7 +83,7 @@ tests_mpi_case_29_zero_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_case_29_zero_LDADD = $(mpi_test_libs)
 
 mpi_test_scripts = tests/mpi/agent.sh tests/mpi/allreduce_paths.sh tests/mpi/allreduce_variants.sh tests/mpi/mixed.sh tests/mpi/cases.sh \
-    tests/mpi/bad_input.sh tests/mpi/examples.sh tests/mpi/bench.sh
+    tests/mpi/bad_input.sh tests/mpi/examples.sh tests/mpi/bench.sh tests/mpi/bench_plot.sh
 TESTS += $(mpi_test_scripts)
 dist_check_SCRIPTS += $(mpi_test_scripts) tests/mpi/large.sh tests/mpi/run_mpi.sh
 

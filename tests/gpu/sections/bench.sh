@@ -4,10 +4,13 @@
 
 bench() {
     for ranks in 2 4 8; do
+        name=$out/allreduce-$1-$ranks
         echo "== $1, $ranks ranks"
         "$source/tests/mpi/run_mpi.sh" $ranks "$build/gpufifo-bench" --min 8 --max "$2" --factor "$3" --iterations "$4" --staged \
-            --json "$out/allreduce-$1-$ranks.json" > "$out/allreduce-$1-$ranks.txt" 2>&1 || { cat "$out/allreduce-$1-$ranks.txt"; return 1; }
-        cat "$out/allreduce-$1-$ranks.txt"
+            --json "$name.json" > "$name.txt" 2>&1
+        result=$?
+        cat "$name.txt"
+        [ $result -eq 0 ] || return 1
     done
 }
 

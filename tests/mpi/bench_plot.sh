@@ -1,0 +1,97 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# gpufifo-bench --plot: every mechanism is taken, drawn and listed; one that cannot be had is refused in words.
+. "${srcdir:-.}/tests/mpi/runs.sh"
+
+folder=$(mktemp -d)
+trap 'rm -rf "$output" "$folder"' EXIT
+
+# Its first two arguments are "-n RANKS".
+cat > "$folder/runner" <<END
+#!/bin/sh
+shift
+MPIRUN=$MPIRUN exec "$runs_folder/run_mpi.sh" "\$@"
+END
+chmod +x "$folder/runner"
+
+# plot EMULATED-WORDS [OPTION...]
+plot() {
+    words=$1
+    shift
+    shown="GPUFIFO_EMULATED=$words gpufifo-bench --plot $*"
+    rm -f "$folder/plot.svg"
+    GPUFIFO_EMULATED=$words MPIRUN=${runner:-$folder/runner} "$GF_BUILDDIR/gpufifo-env" env ${script:+GPUFIFO_PLOT="$script"} \
+        timeout "${GF_TIMEOUT:-300}" "$GF_BUILDDIR/gpufifo-bench" --plot "$folder/plot.svg" --json "$folder/plot.json" --min 1K \
+        --factor 64 --max 64K --iterations 5 --warmup 1 --rounds 1 "$@" > "$output" 2>&1
+    result=$?
+}
+
+# plotted NAME...: no mechanism but these is drawn, at both sizes, each with its name as text or as a path of letters.
+plotted() {
+    if [ $result -ne 0 ]; then
+        bad "ended with $result"
+    elif "$folder/python" - "$folder/plot.json" "$folder/plot.svg" "$*" <<'END' > "$folder/why" 2>&1
+import collections, json, sys
+from xml.etree import ElementTree
+rows = json.load(open(sys.argv[1]))["rows"]
+drawn = collections.Counter(row["test"] + ":" + row["side"] for row in rows)
+assert sorted(drawn) == sorted(sys.argv[3].split()), drawn
+assert all(row["rate"] > 0 and row["median_us"] > 0 for row in rows) and set(drawn.values()) == {2}, rows
+lines = [node for node in ElementTree.parse(sys.argv[2]).iter() if node.get("id", "").startswith("line2d_")]
+assert len(lines) > 2 * len(drawn), len(lines)
+END
+    then
+        good
+    else
+        cat "$folder/why" >> "$output"
+        bad "the figures are not those"
+    fi
+}
+
+refused() {
+    if grep -q "^# $1 is refused: .*$2" "$output"; then good; else bad "no refusal of $1 for \"$2\""; fi
+}
+
+# Without matplotlib nothing is measured, and the sentence says what to install.
+mkdir "$folder/none"
+echo 'raise ImportError("none")' > "$folder/none/matplotlib.py"
+PYTHONPATH=$folder/none plot ""
+judge nonzero "apt-get install python3-matplotlib"
+script=/nowhere/plot.py plot ""
+judge nonzero "/nowhere/plot.py, which draws, cannot be read"
+plot "" --mechanisms ll,laziness
+judge nonzero 'no mechanism "laziness"'
+plot "" --compare "" --compare ""
+judge nonzero "without --compare"
+plot "" latency
+judge nonzero 'unexpected argument "latency"'
+plot "" --help
+judge zero "pull_copy_engine *latency *strict=true transport=p2p pull=copy_engine"
+
+for python in python3 /usr/bin/python3; do
+    "$python" -c "import matplotlib" 2> /dev/null && ln -s "$(command -v $python)" "$folder/python" && break
+done
+if [ ! -e "$folder/python" ]; then
+    skip 9 "no python3-matplotlib to draw with"
+    finish
+fi
+plot ""
+plotted allreduce:ll allreduce:ll128 allreduce:agent allreduce:simple_receiver allreduce:simple_sender allreduce:p2p_copy \
+    allreduce:two_shot allreduce:shm_ll allreduce:shm allreduce:shm_copy allreduce:host_sequenced allreduce:staged \
+    latency:pull_kernel latency:pull_copy_engine latency:pipe latency:staged
+plot solo --mechanisms two_shot,pull_kernel,pull_copy_engine,staged
+plotted latency:pull_copy_engine allreduce:staged latency:staged
+refused "two_shot (allreduce)" "kernels of ranks that share a device cannot run at once"
+refused "pull_kernel (latency)" "share a GPU without MPS"
+plot torn,noipc --mechanisms ll128,pull_kernel,pipe --ranks 3
+refused "ll128 (allreduce)" "cannot"
+refused "pull_kernel (latency)" "cannot be mapped"
+plotted latency:pipe
+# Sizes that go another way are not drawn as if they were the mechanism's.
+plot "" --mechanisms agent,two_shot --min 1M --max 1M
+judge zero "^# agent: 1048576 B is left out: such calls went by one_shot"
+# What no sentence of gpufifo's explains is shown.
+runner=false plot "" --mechanisms ll
+judge nonzero "nothing to draw"
+finish
