@@ -78,6 +78,7 @@ static void append_waiting(gf_offer_board *board, int index)
     struct gf_offer_entry *entry = &board->entries[index];
 
     entry->waits = true;
+    board->waiting++;
     entry->older = board->newest;
     entry->newer = GF_OFFER_NONE;
     if (board->newest != GF_OFFER_NONE) {
@@ -98,6 +99,7 @@ void gf_offer_remove_waiting(gf_offer_board *board, int index)
     *(entry->older != GF_OFFER_NONE ? &board->entries[entry->older].newer : &board->oldest) = entry->newer;
     *(entry->newer != GF_OFFER_NONE ? &board->entries[entry->newer].older : &board->newest) = entry->older;
     entry->waits = false;
+    board->waiting--;
 }
 
 /* Neither the caller nor a receiver has it any more. */
@@ -177,20 +179,39 @@ static gf_status describe(gf_offer_board *board, struct gf_offer *offer, const s
     return GF_OK;
 }
 
-gf_status gf_offer_make(gf_offer_board *board, const struct gf_pointer *pointer, const void *address, size_t bytes, bool may_move,
-                        struct gf_offer_name *name, struct gf_reason *why)
+/* One that may be moved has a slot to itself from the start: a sender that waits for that must not wait for receivers. */
+static bool has_room(const gf_offer_board *board, bool moves)
 {
-    gf_status status = check_offer(board, pointer, address, bytes, why);
+    return board->free_count > 0 && (!moves || board->free_slot_count > board->waiting);
+}
 
-    if (status != GF_OK) {
-        return status;
-    }
-    if (board->free_count == 0) {
+static gf_status find_room(gf_offer_board *board, bool moves, struct gf_reason *why)
+{
+    if (!has_room(board, moves)) {
         gf_offer_collect_parked(board);
+    }
+    if (has_room(board, moves)) {
+        return GF_OK;
     }
     if (board->free_count == 0) {
         gf_reason_set(why, "%d device messages of this process are under way", GF_OFFERS);
-        return GF_NO_RESOURCE;
+    } else {
+        gf_reason_set(why, "%d small device messages of this process wait for their receivers", GF_OFFER_SLOTS);
+    }
+    return GF_NO_RESOURCE;
+}
+
+gf_status gf_offer_make(gf_offer_board *board, const struct gf_pointer *pointer, const void *address, size_t bytes, bool may_move,
+                        struct gf_offer_name *name, struct gf_reason *why)
+{
+    bool moves = may_move && bytes <= board->config.move_bytes;
+    gf_status status = check_offer(board, pointer, address, bytes, why);
+
+    if (status == GF_OK) {
+        status = find_room(board, moves, why);
+    }
+    if (status != GF_OK) {
+        return status;
     }
     int index = board->free[board->free_count - 1];
     struct gf_offer_entry *entry = &board->entries[index];
@@ -206,7 +227,7 @@ gf_status gf_offer_make(gf_offer_board *board, const struct gf_pointer *pointer,
     entry->slot = GF_OFFER_NONE;
     entry->address = address;
     entry->bytes = bytes;
-    if (may_move && bytes <= board->config.move_bytes) {
+    if (moves) {
         entry->since_ns = gf_offer_now_ns();
         append_waiting(board, index);
     }

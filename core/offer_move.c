@@ -79,12 +79,6 @@ static gf_status start_moves(gf_offer_board *board, struct gf_reason *why)
     gf_status status = GF_OK;
 
     while (status == GF_OK && board->oldest != GF_OFFER_NONE && now - board->entries[board->oldest].since_ns >= patience) {
-        if (board->free_slot_count == 0) {
-            gf_offer_collect_parked(board);
-        }
-        if (board->free_slot_count == 0) {
-            break;
-        }
         status = start_move(board, board->oldest, why);
     }
     return status;

@@ -108,9 +108,6 @@ static gf_status make_offer(gf_pt2pt_request_t *request, struct gf_reason *why)
     gf_pt2pt_queue_lock(queue);
     status = choose(request, rts, why);
     gf_pt2pt_queue_unlock(queue);
-    if (status == GF_NO_RESOURCE) {
-        return GF_ERR_UNSUPPORTED;
-    }
     if (status == GF_OK) {
         gf_pvars_count(&mca_coll_gpufifo_component.pvars, gf_rts_path((enum gf_rts_kind)rts->kind), bounce->bytes);
     }
@@ -126,7 +123,7 @@ gf_status gf_pt2pt_offer(gf_pt2pt_request_t *request, struct gf_reason *why)
     }
     if (status == GF_OK) {
         gf_pt2pt_tell_offered(request, why);
-    } else if (status == GF_ERR_UNSUPPORTED) {
+    } else if (status == GF_ERR_UNSUPPORTED || status == GF_NO_RESOURCE) {
         gf_pt2pt_tell_staged(request, why);
     }
     return status;

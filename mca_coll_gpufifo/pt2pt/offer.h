@@ -8,7 +8,7 @@
 #include "mca_coll_gpufifo/pt2pt/request.h"
 
 /* For a send, not yet posted: offers its data and writes the RTS into the request's head. GF_ERR_UNSUPPORTED: stage it; *why says
- * why. Any other error is the program's. */
+ * why. GF_NO_RESOURCE: stage it, since so many are under way. Any other error is the program's. */
 gf_status gf_pt2pt_offer(gf_pt2pt_request_t *request, struct gf_reason *why);
 
 /* The receiver says that it cannot map the memory that was offered: sends it in chunks, for which the receiver waits. With the queue's

@@ -78,7 +78,8 @@ static int post_send(gf_pt2pt_request_t *request)
     if (status == GF_OK) {
         return post_rts(request);
     }
-    if (status == GF_ERR_UNSUPPORTED && !mca_coll_gpufifo_component.config.strict) {
+    /* A burst is no path that strict could ask to mend. */
+    if (status == GF_NO_RESOURCE || (status == GF_ERR_UNSUPPORTED && !mca_coll_gpufifo_component.config.strict)) {
         return post_staged(request);
     }
     return gf_pt2pt_request_report(request, status, &why);

@@ -51,14 +51,16 @@ static int moved_body(struct gftest_rank *rank)
     return 0;
 }
 
-/* More than there are slots, those that are too large, and those that must not be moved: they wait for their receiver. */
+/* Those that are too large, and those that must not be moved, wait for their receiver; more than there are slots are not offered
+ * until some were fetched. */
 static int unmoved_body(struct gftest_rank *rank)
 {
-    enum { COUNT = GF_OFFER_SLOTS + 20 };
+    enum { COUNT = GF_OFFER_SLOTS + 2 };
     struct gf_pull_config config = gftest_pull_config();
     static struct gf_offer_name names[COUNT];
     struct gftest_messages m;
     struct gf_reason why = { "" };
+    struct gf_offer_name more;
     int moved = 0;
 
     config.move_bytes = 1000;
@@ -71,6 +73,7 @@ static int unmoved_body(struct gftest_rank *rank)
 
         GFTEST_CHECK(rank, gftest_offer(&m, buffer + 1001 * i, bytes, i != 0, &names[i], &why) == GF_OK, "%s", why.text);
     }
+    GFTEST_CHECK(rank, rank->rank != SENDER || gftest_offer(&m, buffer, 1000, true, &more, &why) == GF_NO_RESOURCE);
     for (int turn = 0; (turn < 1000 || moved < GF_OFFER_SLOTS) && rank->rank == SENDER; turn++) {
         for (int i = 0; i < COUNT; i++) {
             if (names[i].board.pid > 0 && gf_offer_poll(m.board, names[i].index, &why) == GF_OK) {
@@ -95,6 +98,10 @@ static int unmoved_body(struct gftest_rank *rank)
     }
     gftest_barrier(rank);
     GFTEST_CHECK(rank, !gf_offer_board_busy(m.board));
+    if (rank->rank == SENDER) {
+        GFTEST_CHECK(rank, gftest_offer(&m, buffer, 1000, true, &more, &why) == GF_OK, "%s", why.text);
+        GFTEST_CHECK(rank, gf_offer_withdraw(m.board, more.index) == GF_OK);
+    }
     gftest_messages_close(&m);
     return 0;
 }
