@@ -32,10 +32,9 @@ void gf_pull_config_default(struct gf_pull_config *config)
 
 void gf_pull_config_force(struct gf_pull_config *config, enum gf_force_pull force)
 {
-    if (force == GF_FORCE_PULL_KERNEL) {
-        config->copy_engine_bytes = config->host_kernel_bytes = SIZE_MAX;
-    } else if (force == GF_FORCE_PULL_COPY_ENGINE) {
-        config->copy_engine_bytes = config->host_kernel_bytes = config->solo_bytes = 0;
+    if (force != GF_FORCE_PULL_AUTO) {
+        config->copy_engine_bytes = config->host_kernel_bytes = force == GF_FORCE_PULL_KERNEL ? SIZE_MAX : 0;
+        config->solo_bytes = 0;
     }
 }
 
@@ -52,8 +51,8 @@ static bool starts_at_once(const struct gf_pull_route *route)
 
 enum gf_pull_path gf_pull_choose(const struct gf_pull_config *config, const struct gf_pull_route *route)
 {
-    if (!starts_at_once(route)) {
-        return route->bytes < config->solo_bytes ? GF_PULL_STAGE : route->to_device ? GF_PULL_KERNEL : GF_PULL_COPY_ENGINE;
+    if (!starts_at_once(route) && route->bytes < config->solo_bytes) {
+        return GF_PULL_STAGE;
     }
     return route->bytes < kernel_limit(config, route) ? GF_PULL_KERNEL : GF_PULL_COPY_ENGINE;
 }

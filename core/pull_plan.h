@@ -37,7 +37,7 @@ struct gf_pull_config {
 /* What was measured to be best: see pull_plan.c. */
 void gf_pull_config_default(struct gf_pull_config *config);
 
-/* What a user asks for, of any size, wherever it works: kernels only where they start at once and reach both ends. */
+/* What a user asks for, whatever the size: kernels only where they reach both ends. */
 enum gf_force_pull { GF_FORCE_PULL_AUTO, GF_FORCE_PULL_KERNEL, GF_FORCE_PULL_COPY_ENGINE };
 void gf_pull_config_force(struct gf_pull_config *config, enum gf_force_pull force);
 

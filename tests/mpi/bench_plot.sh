@@ -73,7 +73,7 @@ for python in python3 /usr/bin/python3; do
     "$python" -c "import matplotlib" 2> /dev/null && ln -s "$(command -v $python)" "$folder/python" && break
 done
 if [ ! -e "$folder/python" ]; then
-    skip 9 "no python3-matplotlib to draw with"
+    skip 8 "no python3-matplotlib to draw with"
     finish
 fi
 plot ""
@@ -81,9 +81,8 @@ plotted allreduce:ll allreduce:ll128 allreduce:agent allreduce:simple_receiver a
     allreduce:two_shot allreduce:shm_ll allreduce:shm allreduce:shm_copy allreduce:host_sequenced allreduce:staged \
     latency:pull_kernel latency:pull_copy_engine latency:pipe latency:staged
 plot solo --mechanisms two_shot,pull_kernel,pull_copy_engine,staged
-plotted latency:pull_copy_engine allreduce:staged latency:staged
+plotted latency:pull_kernel latency:pull_copy_engine allreduce:staged latency:staged
 refused "two_shot (allreduce)" "kernels of ranks that share a device cannot run at once"
-refused "pull_kernel (latency)" "share a GPU without MPS"
 plot torn,noipc --mechanisms ll128,pull_kernel,pipe --ranks 3
 refused "ll128 (allreduce)" "cannot"
 refused "pull_kernel (latency)" "cannot be mapped"

@@ -47,13 +47,13 @@ static void test_paths(void **state)
     }
 }
 
-/* What is forced holds for any size; but no kernel goes where it would wait for time slices. */
+/* What is forced holds for any size, also where it waits for time slices. */
 static void test_forced(void **state)
 {
     static const struct gf_pull_route shared = { .same_device = true, .concurrent = true, .to_device = true };
     static const struct { enum gf_force_pull force; enum gf_pull_path path, to_host, alone; } cases[] = {
         { GF_FORCE_PULL_AUTO, GF_PULL_KERNEL, GF_PULL_COPY_ENGINE, GF_PULL_STAGE },
-        { GF_FORCE_PULL_KERNEL, GF_PULL_KERNEL, GF_PULL_KERNEL, GF_PULL_STAGE },
+        { GF_FORCE_PULL_KERNEL, GF_PULL_KERNEL, GF_PULL_KERNEL, GF_PULL_KERNEL },
         { GF_FORCE_PULL_COPY_ENGINE, GF_PULL_COPY_ENGINE, GF_PULL_COPY_ENGINE, GF_PULL_COPY_ENGINE },
     };
 

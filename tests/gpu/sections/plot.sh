@@ -13,5 +13,5 @@ measure() {
 section() {
     under_mps measure mechanisms 64M || return 1
     echo "== without MPS"
-    measure mechanisms-nomps 16M --mechanisms host_sequenced,pull_copy_engine,pipe,staged
+    measure mechanisms-nomps 16M --mechanisms host_sequenced,pull_kernel,pull_copy_engine,pipe,staged
 }
