@@ -73,17 +73,18 @@ if [ $# -gt 0 ]; then
     exit
 fi
 
+# The log as it grows, without what programs said that were right.
+show() {
+    awk '/^ok: / { right = 1; print; fflush(); next } /^  \| / && right { next } { right = 0; print; fflush() }'
+}
+
 summary=
 status=0
 for name in $names; do
     echo "===== $name"
     start=$(date +%s)
-    (section_call "$name" section) > "$out/$name.log" 2>&1
-    result=$?
-    case $name in
-    mps | nomps | cases | pt2pt | pt2pt-nomps) grep -A 12 '^FAIL' "$out/$name.log"; tail -n 1 "$out/$name.log" ;;
-    *) tail -n "${RUN_TAIL:-100}" "$out/$name.log" ;;
-    esac
+    { (section_call "$name" section) 2>&1; echo $? > "$out/$name.status"; } | tee "$out/$name.log" | show
+    result=$(cat "$out/$name.status")
     said=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$out/$name.log" | tail -n 1)
     if [ $result -eq 0 ]; then word=ok; else word="FAILED ($result)"; status=1; fi
     summary="$summary$(printf '  %-11s %-12s %4d s  %s' "$name" "$word" $(($(date +%s) - start)) "$said")

@@ -6,7 +6,7 @@
 measure() {
     name=$1 most=$2
     shift 2
-    timeout -k 5 "${GF_TIMEOUT}" "$build/gpufifo-env" "$build/gpufifo-bench" --plot "$out/$name.svg" --json "$out/$name.json" \
+    timeout -k 5 60 "$build/gpufifo-env" "$build/gpufifo-bench" --plot "$out/$name.svg" --json "$out/$name.json" \
         --min 1K --factor 4 --max "$most" --iterations 40 --warmup 3 --rounds 1 "$@"
 }
 
