@@ -50,6 +50,7 @@ static const struct bench_test *test_of(enum bench_kind kind)
     static const struct bench_test *const tests[] = {
         [BENCH_ALLREDUCE] = &allreduce_test, [BENCH_LATENCY] = &latency_test, [BENCH_BANDWIDTH] = &bandwidth_test,
         [BENCH_BIBANDWIDTH] = &bibandwidth_test, [BENCH_MULTI] = &multi_test,
+        [BENCH_ALLTOALL] = &exchange_test, [BENCH_ALLGATHER] = &exchange_test, [BENCH_BCAST] = &exchange_test,
     };
     return tests[kind];
 }

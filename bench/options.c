@@ -19,6 +19,7 @@ static const char usage[] =
     "       gpufifo-bench --plot FILE.svg [--mechanisms NAME,...] [--ranks N] [--rounds N] [options]\n"
     "Measures MPI by size, on device buffers, and checks every result. TEST is one of\n"
     "  allreduce                  MPI_Allreduce (the default)\n"
+    "  alltoall, allgather, bcast blocks of bytes of all ranks, or of rank 0, for all\n"
     "  latency                    half a round trip of a message between two ranks\n"
     "  bandwidth                  a window of messages in flight from one rank to another\n"
     "  bibandwidth                the same in both directions at once\n"
@@ -64,7 +65,8 @@ static const char *const memory_names[] = { [GPUFIFO_MEMORY_HOST] = "host", [GPU
 
 static const char *const test_names[] = { [BENCH_ALLREDUCE] = "allreduce", [BENCH_LATENCY] = "latency",
                                           [BENCH_BANDWIDTH] = "bandwidth", [BENCH_BIBANDWIDTH] = "bibandwidth",
-                                          [BENCH_MULTI] = "multi" };
+                                          [BENCH_MULTI] = "multi", [BENCH_ALLTOALL] = "alltoall",
+                                          [BENCH_ALLGATHER] = "allgather", [BENCH_BCAST] = "bcast" };
 
 const char *test_name(enum bench_kind kind)
 {
@@ -132,7 +134,8 @@ static enum bench_kind test_read(const char *name)
             return (enum bench_kind)kind;
         }
     }
-    fprintf(stderr, "gpufifo-bench: there is no test \"%s\", only allreduce, latency, bandwidth, bibandwidth and multi\n", name);
+    fprintf(stderr, "gpufifo-bench: there is no test \"%s\", only allreduce, alltoall, allgather, bcast, latency, bandwidth, "
+                    "bibandwidth and multi\n", name);
     exit(1);
 }
 

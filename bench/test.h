@@ -39,6 +39,9 @@ struct bench_test {
 
 extern const struct bench_test allreduce_test;
 
+/* Alltoall, allgather and bcast; exchange.c */
+extern const struct bench_test exchange_test;
+
 /* Point-to-point, by two ranks or pairs of them; pt2pt.c */
 extern const struct bench_test latency_test, bandwidth_test, bibandwidth_test, multi_test;
 

@@ -2,10 +2,8 @@
  *
  * One allreduce: plan, connect if this is the first of its kind, run, and if it fails make sure that nobody waits for us.
  */
-#include <stdio.h>
-
 #include "core/comm_private.h"
-#include "core/tuner.h"
+#include "core/two_shot.h"
 
 /* What the choice depends on; equal on all ranks. refused: like comm->unavailable, for this call alone. */
 static struct gf_plan_input plan_input(const gf_comm *comm, size_t count, enum gf_type type, enum gf_op op, unsigned refused)
@@ -34,92 +32,22 @@ static bool is_valid(size_t count, enum gf_type type, enum gf_op op)
     return gf_type_size(type) > 0 && gf_op_allowed(type, op) && count <= SIZE_MAX / 2 / gf_type_size(type);
 }
 
-/* A rank without an agent launches. */
-static gf_status connect_one_shot(gf_comm *comm, const struct gf_connect_setup *setup, struct gf_reason *why)
-{
-    struct gf_reason because = { "" };
-    gf_status status = gf_one_shot_connect(&comm->one_shot, GF_PLAN_ONE_SHOT, setup, why);
-
-    if (status == GF_OK && comm->agent && comm->peers.agents
-        && gf_one_shot_use_agent(&comm->one_shot, comm->agent, &comm->config, &comm->execution, &because) != GF_OK) {
-        gf_log(comm->log, GF_LOG_WARN, "%s: rank %d goes without an agent: %s", comm->name, comm->peers.rank, because.text);
-    }
-    return status;
-}
-
-/* Collective. The connections of one algorithm. */
-static gf_status connect_algorithm(gf_comm *comm, enum gf_algorithm algorithm, struct gf_reason *why)
-{
-    struct gf_connect_setup setup = {
-        .config = &comm->config, .log = comm->log, .name = comm->name, .bootstrap = &comm->bootstrap, .peers = &comm->peers,
-        .transports = comm->transports, .device = comm->device, .stream = comm->stream, .fault = &comm->fault,
-        .proxy = comm->proxy, .abort = &comm->abort,
-    };
-
-    switch (algorithm) {
-    case GF_PLAN_ONE_SHOT:
-        return connect_one_shot(comm, &setup, why);
-    case GF_PLAN_LL128:
-        return gf_one_shot_connect(&comm->ll128, algorithm, &setup, why);
-    case GF_PLAN_RING:
-        return gf_ring_connect(&comm->ring, comm->peers.blocks < GF_RING_CHANNELS ? comm->peers.blocks : GF_RING_CHANNELS,
-                               &setup, why);
-    case GF_PLAN_TWO_SHOT:
-        return gf_two_shot_connect(&comm->two_shot, &setup, &comm->watch, why);
-    case GF_PLAN_HOST:
-        return comm->host_executor->create(&comm->config, &comm->bootstrap, comm->device, comm->stream, &comm->host_state, why);
-    default:
-        return GF_OK;
-    }
-}
-
-/* Once an algorithm: why it was chosen, and how the data travels. */
-static void report_path(const gf_comm *comm)
-{
-    char peers[160] = "";
-
-    if (comm->plan.algorithm == GF_PLAN_ONE_SHOT) {
-        gf_pattern_describe(&comm->one_shot.pattern, peers, sizeof peers);
-    } else if (comm->plan.algorithm == GF_PLAN_LL128) {
-        gf_pattern_describe(&comm->ll128.pattern, peers, sizeof peers);
-    } else if (comm->plan.algorithm == GF_PLAN_RING) {
-        gf_pattern_describe(&comm->ring.pattern, peers, sizeof peers);
-    }
-    gf_log(comm->log, GF_LOG_PATH, "%s: %s%s%s%s", comm->name, comm->plan.reason, peers[0] ? " (data goes " : "", peers,
-           peers[0] ? ")" : "");
-}
-
 /* Plans until a plan's connections exist. All ranks get the same plan, since a connection fails on all or on none. */
 static gf_status plan_and_connect(gf_comm *comm, size_t count, enum gf_type type, enum gf_op op, unsigned refused,
                                   struct gf_reason *why)
 {
     for (;;) {
         struct gf_plan_input input = plan_input(comm, count, type, op, refused);
-        struct gf_reason because = { "" };
 
         if (!is_planned(comm, &input)) {
             gf_plan_allreduce(&comm->config, &input, &comm->plan);
             comm->planned = input;
         }
-        unsigned bit = 1u << comm->plan.algorithm;
+        gf_status status = gf_comm_call_connect(comm, &comm->plan, why);
 
-        if (comm->connected & bit) {
-            return GF_OK;
-        }
-        gf_status status = connect_algorithm(comm, comm->plan.algorithm, &because);
-
-        if (status == GF_OK) {
-            comm->connected |= bit;
-            report_path(comm);
-            return GF_OK;
-        }
         if (status != GF_ERR_UNSUPPORTED) {
-            gf_reason_set(why, "%s", because.text);
             return status;
         }
-        comm->unavailable |= bit;
-        gf_log(comm->log, gf_comm_warning(comm), "%s: %s cannot be used, taking the next path: %s", comm->name,
-               gf_algorithm_name(comm->plan.algorithm), because.text);
     }
 }
 
@@ -138,7 +66,7 @@ static gf_status run_kernel(gf_comm *comm, const struct gf_comm_buffers *buffers
         return GF_ERR_INVALID;
     }
     if (comm->plan.algorithm == GF_PLAN_TWO_SHOT) {
-        return gf_two_shot_allreduce(&comm->two_shot, &comm->plan, &data, &comm->execution, why);
+        return gf_two_shot_allreduce(&comm->mapped, &comm->plan, &data, &comm->execution, why);
     }
     if (comm->plan.algorithm == GF_PLAN_ONE_SHOT) {
         return gf_one_shot_allreduce(&comm->one_shot, &comm->plan, &data, &comm->config, &comm->execution, why);
@@ -190,29 +118,16 @@ static gf_status map_buffers(gf_comm *comm, const struct gf_comm_buffers *buffer
                              struct gf_reason *why)
 {
     const struct gf_two_shot_buffers mine = { buffers->send, buffers->recv, buffers->send_where, buffers->recv_where };
-    struct gf_two_shot *two_shot = &comm->two_shot;
-    gf_status status = gf_two_shot_enter(two_shot, &mine, count, type, op, why);
+    struct gf_mapped *mapped = &comm->mapped;
+    gf_status status = gf_two_shot_enter(mapped, &mine, count, type, op, why);
 
     if (status != GF_ERR_UNSUPPORTED) {
         return status;
     }
-    gf_log(comm->log, two_shot->refused ? GF_LOG_CALL : gf_comm_warning(comm),
+    gf_log(comm->log, mapped->refused ? GF_LOG_CALL : gf_comm_warning(comm),
            "%s: two-shot cannot be used for these buffers, taking the next path: %s", comm->name, why->text);
-    two_shot->refused = true;
+    mapped->refused = true;
     return plan_and_connect(comm, count, type, op, 1u << GF_PLAN_TWO_SHOT, why);
-}
-
-/* After a failure on this rank, a wrong buffer included, the peers may wait for it for ever: tell them, and refuse further
- * calls. */
-static void break_communicator(gf_comm *comm, gf_status status, const struct gf_reason *why)
-{
-    bool same_for_peers = status == GF_ERR_PEER || status == GF_ERR_TIMEOUT;
-    char text[sizeof ((struct gf_abort_page *)0)->text];
-
-    comm->broken = status;
-    comm->broken_why = *why;
-    snprintf(text, sizeof text, "rank %d failed: %.220s", comm->peers.rank, why->text);
-    gf_abort_raise(&comm->abort, same_for_peers ? status : GF_ERR_ABORTED, text);
 }
 
 gf_status gf_comm_allreduce(gf_comm *comm, const struct gf_comm_buffers *buffers, size_t count, enum gf_type type, enum gf_op op,
@@ -224,11 +139,7 @@ gf_status gf_comm_allreduce(gf_comm *comm, const struct gf_comm_buffers *buffers
         gf_reason_set(why, "%s of %zu elements of %s is not a legal reduction", gf_op_name(op), count, gf_type_name(type));
         return GF_ERR_INVALID;
     }
-    if (comm->broken != GF_OK) {
-        gf_reason_set(why, "%s", comm->broken_why.text);
-        return comm->broken;
-    }
-    gf_status status = gf_abort_check(&comm->abort, &local);
+    gf_status status = gf_comm_call_begin(comm, &local);
 
     if (status == GF_OK) {
         status = plan_and_connect(comm, count, type, op, 0, &local);
@@ -247,7 +158,7 @@ gf_status gf_comm_allreduce(gf_comm *comm, const struct gf_comm_buffers *buffers
     if (status != GF_OK) {
         gf_reason_set(why, "%s", local.text);
         if (status != GF_ERR_UNSUPPORTED) {
-            break_communicator(comm, status, &local);
+            gf_comm_call_break(comm, status, &local);
         }
     }
     return status;

@@ -126,7 +126,8 @@ static gf_status judge_kernels(gf_comm *comm, struct gf_reason *why)
         gf_reason_set(why, "strict: kernels do not run on this device: %s", kernel_why.text);
         return GF_ERR_DEVICE;
     }
-    comm->unavailable |= 1u << GF_PLAN_ONE_SHOT | 1u << GF_PLAN_RING | 1u << GF_PLAN_TWO_SHOT | 1u << GF_PLAN_LL128;
+    comm->unavailable |= 1u << GF_PLAN_ONE_SHOT | 1u << GF_PLAN_RING | 1u << GF_PLAN_TWO_SHOT | 1u << GF_PLAN_LL128
+        | 1u << GF_PLAN_EXCHANGE;
     gf_log(comm->log, gf_comm_warning(comm), "%s: kernels do not run on this device, the host reduces instead: %s", comm->name,
            kernel_why.text);
     return GF_OK;
@@ -206,7 +207,7 @@ void gf_comm_destroy(gf_comm *comm)
     }
     gf_ring_destroy(&comm->ring);
     gf_one_shot_destroy(&comm->one_shot);
-    gf_two_shot_destroy(&comm->two_shot);
+    gf_mapped_destroy(&comm->mapped);
     gf_one_shot_destroy(&comm->ll128);
     comm->abort.kernel_word = NULL;
     gf_execution_destroy(&comm->execution);

@@ -59,6 +59,13 @@ struct gf_comm_buffers {
 gf_status gf_comm_allreduce(gf_comm *comm, const struct gf_comm_buffers *buffers, size_t count,
                             enum gf_type type, enum gf_op op, struct gf_reason *why);
 
+/* One blocking exchange of blocks, as core/exchange.h describes it. Collective, with errors as above. */
+struct gf_exchange;
+gf_status gf_comm_exchange(gf_comm *comm, const struct gf_exchange *exchange, struct gf_reason *why);
+
+/* The plan of the last exchange, as gf_comm_last_plan. */
+const struct gf_plan *gf_comm_last_exchange(const gf_comm *comm);
+
 /* One turn of a wait of the owner's for the other ranks, between calls: makes the owner's progress and looks whether they live.
  * GF_OK: go on waiting. GF_ERR_PEER: a process of the communicator has ended, all other ranks have been told, the communicator
  * is dead; or what a peer aborted with. One thread at a time. */

@@ -7,9 +7,9 @@
 
 #include "core/comm.h"
 #include "core/host_executor.h"
+#include "core/mapped.h"
 #include "core/one_shot.h"
 #include "core/ring.h"
-#include "core/two_shot.h"
 
 /* Owner: whoever called gf_comm_create. One thread at a time, but for `abort`, which any thread may raise. */
 struct gf_comm {
@@ -36,13 +36,14 @@ struct gf_comm {
     /* Made when first needed, by all ranks in the same call. */
     struct gf_one_shot one_shot, ll128;
     struct gf_ring ring;
-    struct gf_two_shot two_shot;
+    struct gf_mapped mapped;
     void *host_state;
     unsigned connected, unavailable;   /* bit a: enum gf_algorithm a has its connections, or cannot have them; the same on all
                                           ranks */
 
     struct gf_plan plan;               /* of the last call */
     struct gf_plan_input planned;      /* what it was made for; count 0: none yet */
+    struct gf_plan exchange;           /* of the last exchange */
     gf_status broken;                  /* not GF_OK: dead since a call failed with this */
     struct gf_reason broken_why;
 };
@@ -53,5 +54,13 @@ static inline enum gf_log_level gf_comm_warning(const gf_comm *comm)
 {
     return comm->bootstrap.rank == 0 ? GF_LOG_WARN : GF_LOG_PATH;
 }
+
+/* What every call does (core/call.c). begin: before anything else, GF_OK if the communicator lives. connect, collective: the
+ * connections of a plan's algorithm, made when it is first chosen. GF_ERR_UNSUPPORTED: this communicator cannot have them, which
+ * is in `unavailable` now: plan again. break: after a failure on this rank, a wrong buffer included, the peers may wait for it for
+ * ever: tells them, and refuses further calls. */
+gf_status gf_comm_call_begin(gf_comm *comm, struct gf_reason *why);
+gf_status gf_comm_call_connect(gf_comm *comm, const struct gf_plan *plan, struct gf_reason *why);
+void gf_comm_call_break(gf_comm *comm, gf_status status, const struct gf_reason *why);
 
 #endif

@@ -16,6 +16,9 @@ enum gf_force_transport {
 enum gf_force_algorithm { GF_ALGORITHM_AUTO, GF_ALGORITHM_ONE_SHOT, GF_ALGORITHM_RING, GF_ALGORITHM_HOST, GF_ALGORITHM_TWO_SHOT };
 enum gf_force_protocol { GF_PROTOCOL_AUTO, GF_PROTOCOL_LL, GF_PROTOCOL_SIMPLE, GF_PROTOCOL_LL128 };
 
+/* Whether collectives that move blocks fetch them from the peers' own buffers, which all ranks have mapped, and by what. */
+enum gf_mapped_use { GF_MAPPED_OFF, GF_MAPPED_KERNEL, GF_MAPPED_COPY };
+
 /* Whose memory holds the slots of a Simple FIFO: the sender stores into the receiver's, or the receiver loads from the
  * sender's. */
 enum gf_simple_buffer { GF_BUFFER_RECEIVER, GF_BUFFER_SENDER };
@@ -34,6 +37,7 @@ struct gf_config {
                                       memory and hold 15/8 of it. */
     size_t simple_slot_bytes;      /* bytes of one slot of a Simple FIFO */
     enum gf_simple_buffer simple_buffer;
+    enum gf_mapped_use mapped;
     enum gf_agent_use agent;
     uint32_t agent_us;             /* 1 to GF_AGENT_US_MOST, of GF_AGENT_FIXED */
     int channels;                  /* most blocks a call may use, 0 = by the device's share */

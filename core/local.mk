@@ -5,12 +5,14 @@ libgfcore_la_SOURCES += \
     core/allreduce.c \
     core/bootstrap.c core/bootstrap.h \
     core/buffer.h \
+    core/call.c \
     core/comm.c core/comm.h core/comm_private.h \
     core/command_ring.c core/command_ring.h \
     core/config.h \
     core/connect.c core/connect.h \
     core/connector.c core/connector.h \
     core/copy_ring.c core/copy_ring.h \
+    core/exchange.c core/exchange.h \
     core/execute.c core/execute.h \
     core/exports.c core/exports.h \
     core/fault.c core/fault.h \
@@ -19,6 +21,7 @@ libgfcore_la_SOURCES += \
     core/imports.c core/imports.h \
     core/layout.h \
     core/linger.c core/linger.h \
+    core/mapped.c core/mapped.h \
     core/offer.h core/offer_board.c core/offer_board.h core/offer_entries.h core/offer_move.c \
     core/one_shot.c core/one_shot.h \
     core/pack_plan.c core/pack_plan.h \

@@ -16,7 +16,7 @@
 #include "device/device.h"
 
 enum {
-    GF_SHARED_SETTINGS = 11
+    GF_SHARED_SETTINGS = 12
 };
 
 /* What a rank tells about itself, once, by allgather; plain bytes. */

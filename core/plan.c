@@ -15,7 +15,8 @@
 
 const char *gf_algorithm_name(enum gf_algorithm algorithm)
 {
-    static const char *const names[] = { "none", "local", "one-shot", "ring", "host", "two-shot", "stage", "one-shot over LL128" };
+    static const char *const names[] = { "none", "local", "one-shot", "ring", "host", "two-shot", "stage", "one-shot over LL128",
+                                         "exchange by kernel", "exchange by copies" };
 
     return (unsigned)algorithm < sizeof names / sizeof names[0] ? names[algorithm] : "unknown";
 }
@@ -231,4 +232,39 @@ void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_inpu
     }
     size_launch(config, input, bytes, plan);
     consider_agent(input, bytes, plan);
+}
+
+/* Nothing of it waits on the device, so that rule 9 says nothing against it. */
+static void decide_exchange(const struct gf_config *config, const struct gf_plan_input *input, bool in_place, struct gf_plan *plan)
+{
+    bool by_kernel = config->mapped == GF_MAPPED_KERNEL;
+
+    if (by_kernel && available(input, GF_PLAN_EXCHANGE)) {
+        decide(plan, GF_PLAN_EXCHANGE, "a kernel fetches from the peers' buffers, as a setting asks for");
+    } else if (in_place) {
+        decide(plan, GF_PLAN_STAGE, "blocks are swapped in place by kernels only, %s",
+               by_kernel ? "which cannot be used here" : "and a setting asks for copies");
+    } else if (by_kernel && config->strict) {
+        decide(plan, GF_PLAN_STAGE, "a kernel was asked for that fetches from the peers' buffers, but cannot be used here");
+    } else if (available(input, GF_PLAN_EXCHANGE_COPY)) {
+        decide(plan, GF_PLAN_EXCHANGE_COPY, "copies fetch from the peers' buffers, %s",
+               by_kernel ? "for kernels, which a setting asks for, cannot" : "as a setting asks for");
+    } else {
+        decide(plan, GF_PLAN_STAGE, "the ranks cannot map each other's buffers");
+    }
+}
+
+void gf_plan_exchange(const struct gf_config *config, const struct gf_plan_input *input, bool in_place, int count, size_t bytes,
+                      struct gf_plan *plan)
+{
+    *plan = (struct gf_plan){ .algorithm = GF_PLAN_NONE };
+    if (input->ranks == 1) {
+        decide(plan, GF_PLAN_LOCAL, "one rank: a copy");
+        return;
+    }
+    decide_exchange(config, input, in_place, plan);
+    if (plan->algorithm == GF_PLAN_EXCHANGE) {
+        plan->blocks = gf_tuner_exchange_blocks(bytes, count, input->blocks);
+        plan->threads = gf_tuner_exchange_threads(bytes, plan->blocks);
+    }
 }

@@ -21,6 +21,8 @@ enum gf_algorithm {
     GF_PLAN_TWO_SHOT,        /* kernels, the program's own buffers mapped by all ranks; only where a setting asks for it */
     GF_PLAN_STAGE,           /* not ours: the caller stages through the saved component */
     GF_PLAN_LL128,           /* kernels, LL128 lines straight to every peer; only where a setting asks for it */
+    GF_PLAN_EXCHANGE,        /* a kernel fetches blocks from buffers that all ranks have mapped; only where a setting asks for it */
+    GF_PLAN_EXCHANGE_COPY,   /* the same by copies that the host starts */
     GF_PLAN_COUNT
 };
 
@@ -49,6 +51,12 @@ struct gf_plan_input {
 /* Decides for one allreduce. Pure: the same input gives the same plan on every rank. type and op are an allowed pair, count
  * elements fit a size_t of bytes. */
 void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_input *input, struct gf_plan *plan);
+
+/* Decides how blocks are exchanged between the ranks' buffers. Of the input only ranks, blocks and unavailable count. in_place: ranks
+ * swap blocks. Algorithm and reason are the same on all ranks; the launch is this rank's own, which fetches `count` blocks, in
+ * all `bytes` bytes. Pure. */
+void gf_plan_exchange(const struct gf_config *config, const struct gf_plan_input *input, bool in_place, int count, size_t bytes,
+                      struct gf_plan *plan);
 
 /* The slots of the two one-shot algorithms, in bytes: a whole number of pieces of `data` bytes, the last one shorter, is a message. */
 struct gf_plan_slot {

@@ -383,6 +383,17 @@ gf_status gf_registry_enter(struct gf_registry *g, const struct gf_registry_buff
     return status == GF_OK ? conclude(g, why) : status;
 }
 
+gf_status gf_registry_leave(struct gf_registry *g, struct gf_reason *why)
+{
+    gf_status status = GF_OK;
+
+    gf_host_publish(&own_page(g)->left, g->call);
+    for (int r = 0; r < g->ranks && status == GF_OK; r++) {
+        status = wait_for(g, &g->of[r].page->left, why);
+    }
+    return status;
+}
+
 void gf_registry_destroy(struct gf_registry *g)
 {
     for (int r = 0; g->of && r < g->ranks; r++) {

@@ -41,6 +41,11 @@ enum {
     GF_REGISTRY_REFUSED = GF_REGISTRY_PLACES     /* the place of a buffer that cannot be mapped by others */
 };
 
+/* Of a rank's first buffer, what is meant for one peer. */
+struct gf_registry_block {
+    uint64_t offset, bytes;        /* from the address that the rank entered with */
+};
+
 /* What a rank brings to one call. Written by that rank before it publishes `entered`. */
 struct gf_registry_record {
     uint64_t what[2];              /* of the call: must be equal on all ranks */
@@ -50,8 +55,9 @@ struct gf_registry_record {
     uint32_t fresh;                /* bit p: place p has a new buffer, or none any more */
     char apart[GF_LINE - 48];
     char why[2 * GF_LINE];         /* where a place is REFUSED */
+    struct gf_registry_block blocks[GF_MAX_RANKS];       /* by peer; of calls that exchange blocks */
 };
-_Static_assert(sizeof(struct gf_registry_record) == 3 * GF_LINE, "records do not share lines");
+_Static_assert(sizeof(struct gf_registry_record) % GF_LINE == 0, "records do not share lines");
 
 /* A rank's page; only that rank writes. */
 struct gf_registry_page {
@@ -60,6 +66,8 @@ struct gf_registry_page {
     uint64_t judged;               /* the last call with fresh places whose verdict is written */
     uint64_t unmapped;             /* the verdict: bit r: a fresh buffer of rank r could not be mapped */
     char apart_too[GF_LINE - 2 * sizeof(uint64_t)];
+    uint64_t left;                 /* the last call in which this rank is done with the memory of all */
+    char apart_also[GF_LINE - sizeof(uint64_t)];
     char why[2 * GF_LINE];
     struct gf_registry_record records[2];
     struct gf_buffer places[GF_REGISTRY_PLACES];
@@ -118,6 +126,32 @@ static inline char *gf_registry_address(const struct gf_registry *g, int rank, i
 
     return g->of[rank].kernel_base[record->place[i]] + record->offset[i];
 }
+
+/* The same as a user address, for copies by the host. */
+static inline char *gf_registry_user_address(const struct gf_registry *g, int rank, int i)
+{
+    const struct gf_registry_record *record = g->records[rank];
+    const struct gf_import *import = g->of[rank].imports[record->place[i]];
+    char *base = rank == g->rank ? (char *)(uintptr_t)g->of[rank].page->places[record->place[i]].base : import->address;
+
+    return base + record->offset[i];
+}
+
+/* [ranks]: what this rank has for each peer in the call that it enters next, to be written before it does. */
+static inline struct gf_registry_block *gf_registry_next_blocks(struct gf_registry *g)
+{
+    return g->of[g->rank].page->records[(g->call + 1) % 2].blocks;
+}
+
+/* What that rank has for this one, in the call that was entered with GF_OK. */
+static inline struct gf_registry_block gf_registry_block(const struct gf_registry *g, int rank)
+{
+    return g->records[rank]->blocks[g->rank];
+}
+
+/* Collective, in a call that was entered with GF_OK: returns when all ranks have come here. What a rank did to the memory of
+ * others has then happened, as far as its device has told its host before. Errors as gf_registry_enter. */
+gf_status gf_registry_leave(struct gf_registry *g, struct gf_reason *why);
 
 /* Not collective: unmaps everything and lets go of the pages. No kernel of this rank may run. Idempotent; zeros are allowed. */
 void gf_registry_destroy(struct gf_registry *g);

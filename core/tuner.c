@@ -41,7 +41,9 @@ enum { ONE_SHOT_BLOCK_BYTES = LL_LINE_DATA * GF_BLOCK_THREADS, LL128_BLOCK_BYTES
        RING_BLOCK_BYTES = 32 * 1024,
        /* of its rank's share: two items of 16 bytes a thread, for a prototype was fastest with 32 blocks for 1 MiB on two ranks,
           and one block loads 48 GB/s only */
-       TWO_SHOT_BLOCK_BYTES = 16 * 1024 };
+       TWO_SHOT_BLOCK_BYTES = 16 * 1024,
+       /* The same two items a thread. */
+       EXCHANGE_BLOCK_BYTES = 16 * 1024, ITEM_BYTES = 16 };
 
 static int clamp(size_t number, int most)
 {
@@ -91,6 +93,20 @@ int gf_tuner_ring_blocks(size_t bytes, int ranks, int share)
 int gf_tuner_two_shot_blocks(size_t bytes, int ranks, int share)
 {
     return clamp(bytes / (size_t)ranks / TWO_SHOT_BLOCK_BYTES, share < GF_MAX_CHANNELS ? share : GF_MAX_CHANNELS);
+}
+
+int gf_tuner_exchange_blocks(size_t bytes, int count, int share)
+{
+    size_t by_bytes = bytes / EXCHANGE_BLOCK_BYTES;
+
+    return clamp(by_bytes > (size_t)count ? by_bytes : (size_t)count, share);
+}
+
+int gf_tuner_exchange_threads(size_t bytes, int blocks)
+{
+    size_t items = bytes / (size_t)blocks / ITEM_BYTES + 1;
+
+    return clamp((items + WARP - 1) / WARP, GF_BLOCK_THREADS / WARP) * WARP;
 }
 
 double gf_tuner_one_shot_us(size_t bytes, int ranks, int blocks)

@@ -21,6 +21,10 @@ int gf_tuner_ll128_threads(size_t bytes, size_t piece_bytes, int blocks);
 int gf_tuner_ring_blocks(size_t bytes, int ranks, int share);
 int gf_tuner_two_shot_blocks(size_t bytes, int ranks, int share);
 
+/* Of a rank that fetches `count` blocks, in all `bytes` bytes: small blocks have one of the launch's each, side by side. */
+int gf_tuner_exchange_blocks(size_t bytes, int count, int share);
+int gf_tuner_exchange_threads(size_t bytes, int blocks);
+
 /* Expected microseconds from the call until the host knows, with these blocks. */
 double gf_tuner_one_shot_us(size_t bytes, int ranks, int blocks);
 double gf_tuner_agent_us(size_t bytes, int ranks);     /* of one piece, one-shot, when the agent is there */

@@ -5,23 +5,9 @@
 #ifndef GF_CORE_TWO_SHOT_H
 #define GF_CORE_TWO_SHOT_H
 
-#include "core/connect.h"
 #include "core/execute.h"
+#include "core/mapped.h"
 #include "core/plan.h"
-#include "core/registry.h"
-
-/* Owned by the communicator. */
-struct gf_two_shot {
-    struct gf_registry registry;
-    gf_device *device;
-    void *flags;                   /* device memory, which peers map like a buffer of the program */
-    struct gf_pointer flags_where;
-    bool refused;                  /* that some buffers cannot be mapped has been logged */
-};
-
-/* Collective, the same result on all ranks; after an error nothing is left behind. */
-gf_status gf_two_shot_connect(struct gf_two_shot *t, const struct gf_connect_setup *setup, struct gf_watch *watch,
-                              struct gf_reason *why);
 
 /* The buffers of one call, with what is known of them: see struct gf_registry_buffer. */
 struct gf_two_shot_buffers {
@@ -31,14 +17,11 @@ struct gf_two_shot_buffers {
 };
 
 /* Collective: all have entered with buffers that all have mapped (GF_OK), or errors as gf_registry_enter. */
-gf_status gf_two_shot_enter(struct gf_two_shot *t, const struct gf_two_shot_buffers *buffers, size_t count, enum gf_type type,
+gf_status gf_two_shot_enter(struct gf_mapped *m, const struct gf_two_shot_buffers *buffers, size_t count, enum gf_type type,
                             enum gf_op op, struct gf_reason *why);
 
 /* Collective, after gf_two_shot_enter has returned GF_OK on all ranks. data has kernel addresses. */
-gf_status gf_two_shot_allreduce(struct gf_two_shot *t, const struct gf_plan *plan, const struct gf_reduction *data,
+gf_status gf_two_shot_allreduce(struct gf_mapped *m, const struct gf_plan *plan, const struct gf_reduction *data,
                                 struct gf_execution *e, struct gf_reason *why);
-
-/* Idempotent; zeros are allowed. */
-void gf_two_shot_destroy(struct gf_two_shot *t);
 
 #endif

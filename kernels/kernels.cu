@@ -6,6 +6,7 @@
 #include "kernels/agent.h"
 #include "kernels/allreduce.h"
 #include "kernels/allreduce_ll128.h"
+#include "kernels/exchange.h"
 #include "kernels/local.h"
 #include "kernels/pack.h"
 #include "kernels/pull.h"
@@ -51,6 +52,20 @@ gf_kernel_allreduce_two_shot(const __grid_constant__ struct gf_two_shot_work wor
 {
     struct gf_team team = gf_team_self();
     gf_allreduce_two_shot(&team, &work);
+}
+
+extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
+gf_kernel_exchange(const __grid_constant__ struct gf_exchange_work work)
+{
+    struct gf_team team = gf_team_self();
+    gf_exchange(&team, &work);
+}
+
+extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
+gf_kernel_exchange_few(const __grid_constant__ struct gf_exchange_few_work work)
+{
+    struct gf_team team = gf_team_self();
+    gf_exchange(&team, (const struct gf_exchange_work *)&work);
 }
 
 extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)

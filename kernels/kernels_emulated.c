@@ -7,6 +7,7 @@
 #include "kernels/agent.h"
 #include "kernels/allreduce.h"
 #include "kernels/allreduce_ll128.h"
+#include "kernels/exchange.h"
 #include "kernels/local.h"
 #include "kernels/pack.h"
 #include "kernels/pull.h"
@@ -30,6 +31,11 @@ static void allreduce_ring(const struct gf_team *team, const void *work)
 static void allreduce_two_shot(const struct gf_team *team, const void *work)
 {
     gf_allreduce_two_shot(team, (const struct gf_two_shot_work *)work);
+}
+
+static void exchange(const struct gf_team *team, const void *work)
+{
+    gf_exchange(team, (const struct gf_exchange_work *)work);
 }
 
 static void reduce_local(const struct gf_team *team, const void *work)
@@ -76,6 +82,8 @@ const gf_emulated_kernel gf_emulated_kernels[GF_KERNEL_COUNT] = {
     [GF_KERNEL_ALLREDUCE_LL128_FEW] = allreduce_ll128,
     [GF_KERNEL_ALLREDUCE_RING] = allreduce_ring,
     [GF_KERNEL_ALLREDUCE_TWO_SHOT] = allreduce_two_shot,
+    [GF_KERNEL_EXCHANGE] = exchange,
+    [GF_KERNEL_EXCHANGE_FEW] = exchange,
     [GF_KERNEL_REDUCE_LOCAL] = reduce_local,
     [GF_KERNEL_COPY_LIST] = copy_list,
     [GF_KERNEL_PULL] = pull_one,

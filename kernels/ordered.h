@@ -83,6 +83,12 @@ GF_INLINE uint64_t gf_observe_part(const uint64_t *flag)
     return GF_MUTANT == GF_MUTANT_BLIND_FLAG ? gf_load_relaxed64(flag) : gf_load_acquire64(flag);
 }
 
+/* What this block has stored into memory of other devices is there before anything that it tells later. */
+GF_INLINE void gf_flush_peer_writes(const struct gf_team *team)
+{
+    gf_flush_host_writes(team);
+}
+
 /* One more block of this launch is done with all it does. The result tells whether it was the last; to that block
  * everything that the others did is then visible, and the counter is 0 for the next launch. */
 GF_INLINE bool gf_count_block_done(const struct gf_team *team, uint32_t *blocks_done)

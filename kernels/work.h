@@ -32,6 +32,8 @@ enum gf_kernel {
     GF_KERNEL_ALLREDUCE_LL128_FEW,  /* struct gf_one_shot_few_work */
     GF_KERNEL_ALLREDUCE_RING,       /* struct gf_ring_work */
     GF_KERNEL_ALLREDUCE_TWO_SHOT,   /* struct gf_two_shot_work */
+    GF_KERNEL_EXCHANGE,             /* struct gf_exchange_work */
+    GF_KERNEL_EXCHANGE_FEW,         /* struct gf_exchange_few_work */
     GF_KERNEL_REDUCE_LOCAL,         /* struct gf_local_work */
     GF_KERNEL_COPY_LIST,            /* struct gf_copy_work */
     GF_KERNEL_PULL,                 /* struct gf_pull_work */
@@ -215,6 +217,20 @@ struct gf_copy_work {
     const struct gf_piece *pieces;   /* kernel address, usually pinned */
     uint64_t count;
 };
+
+/* Fetches up to one piece from each rank, over buffers that all have mapped: waits for nobody. Think of the pieces one after
+ * the other, each filled up to whole lines: block b moves bytes [b * share, (b + 1) * share) of that. */
+struct gf_exchange_work {
+    struct gf_task task;
+    uint64_t share;              /* a multiple of GF_LINE */
+    uint32_t count;              /* of pieces */
+    uint32_t swap;               /* both ends of a piece get what the other had */
+    struct gf_piece pieces[GF_MAX_RANKS];    /* last, as in gf_one_shot_work */
+};
+struct gf_exchange_few_work {    /* its beginning, for at most GF_FEW_RANKS pieces */
+    uint64_t words[(offsetof(struct gf_exchange_work, pieces) + GF_FEW_RANKS * sizeof(struct gf_piece)) / sizeof(uint64_t)];
+};
+GF_STATIC_ASSERT(sizeof(struct gf_exchange_few_work) == 72 + 24 * GF_FEW_RANKS, "the header is whole words");
 
 enum { GF_PULL_ITEMS = 64 };     /* of one launch: the list fits into a kernel's parameters */
 

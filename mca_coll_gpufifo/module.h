@@ -30,8 +30,8 @@ typedef struct mca_coll_gpufifo_component_t {
     mca_coll_base_component_t super;
     int priority;
     int device_choice;                 /* enum gf_device_choice; an int, for the MCA variable */
-    int transport, algorithm, protocol, simple_buffer;    /* the enums of config, likewise */
     int pull;                          /* enum gf_force_pull */
+    int transport, algorithm, protocol, simple_buffer, mapped;    /* the enums of config, likewise */
     char *fault, *agent;
     struct gf_config config;
     struct gf_pipe_config pipe;

@@ -36,6 +36,8 @@ static const mca_base_var_enum_value_t simple_buffer_values[] = {
     {GF_BUFFER_RECEIVER, "receiver"}, {GF_BUFFER_SENDER, "sender"}, {0, NULL}};
 static const mca_base_var_enum_value_t pull_values[] = {
     {GF_FORCE_PULL_AUTO, "auto"}, {GF_FORCE_PULL_KERNEL, "kernel"}, {GF_FORCE_PULL_COPY_ENGINE, "copy_engine"}, {0, NULL}};
+static const mca_base_var_enum_value_t mapped_values[] = {
+    {GF_MAPPED_OFF, "off"}, {GF_MAPPED_KERNEL, "kernel"}, {GF_MAPPED_COPY, "copy"}, {0, NULL}};
 static const mca_base_var_enum_value_t verbose_values[] = {
     {GF_LOG_WARN, "warnings"}, {GF_LOG_PATH, "paths"}, {GF_LOG_CALL, "calls"}, {GF_LOG_DEBUG, "debug"}, {0, NULL}};
 
@@ -92,6 +94,11 @@ static void register_choices(mca_coll_gpufifo_component_t *component)
     register_variable(component, "pull",
         "How a receiver fetches a message from the sender's memory: auto, kernel or copy_engine",
         MCA_BASE_VAR_TYPE_INT, pull_values, OPAL_INFO_LVL_6, &component->pull);
+    register_variable(component, "mapped",
+        "Whether blocking MPI_Alltoall, MPI_Alltoallv, MPI_Allgather, MPI_Allgatherv and MPI_Bcast fetch from the peers' device "
+        "buffers, which all ranks of a node map: off (they are staged through host memory), kernel (each rank launches one) or "
+        "copy (copies that the host starts). All ranks must have the same value",
+        MCA_BASE_VAR_TYPE_INT, mapped_values, OPAL_INFO_LVL_5, &component->mapped);
 }
 
 static void register_sizes(mca_coll_gpufifo_component_t *component)
@@ -142,6 +149,7 @@ static void set_defaults(mca_coll_gpufifo_component_t *component)
     component->protocol = GF_PROTOCOL_AUTO;
     component->simple_buffer = GF_BUFFER_RECEIVER;
     component->pull = GF_FORCE_PULL_AUTO;
+    component->mapped = GF_MAPPED_OFF;
     component->fault = NULL;
     component->agent = "off";
     component->log.verbose = GF_LOG_WARN;
@@ -243,6 +251,7 @@ void gf_params_apply(mca_coll_gpufifo_component_t *component)
     config->algorithm = (enum gf_force_algorithm)component->algorithm;
     config->protocol = (enum gf_force_protocol)component->protocol;
     config->simple_buffer = (enum gf_simple_buffer)component->simple_buffer;
+    config->mapped = (enum gf_mapped_use)component->mapped;
     config->fault = component->fault && component->fault[0] ? component->fault : NULL;
     check_fault(&config->fault);
     apply_agent(component->agent ? component->agent : "off", config);

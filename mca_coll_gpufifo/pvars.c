@@ -13,6 +13,8 @@ static const struct {
     [GF_PATH_AGENT] = {"agent", "given to the agent, which does the same without a launch"},
     [GF_PATH_RING] = {"ring", "run by kernels around a ring of FIFOs"},
     [GF_PATH_TWO_SHOT] = {"two_shot", "run by kernels that load from and store to the buffers of all ranks"},
+    [GF_PATH_EXCHANGE] = {"exchange", "run by a kernel that fetches from the buffers of all ranks"},
+    [GF_PATH_EXCHANGE_COPY] = {"exchange_copy", "run by copies that fetch from the buffers of all ranks"},
     [GF_PATH_HOST_SEQUENCED] = {"host_sequenced",
                                 "run by copies and kernels that the host puts in order, where kernels must not wait"},
     [GF_PATH_LOCAL] = {"local", "run as one copy on the device"},

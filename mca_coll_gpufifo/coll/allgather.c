@@ -3,6 +3,7 @@
  * MPI_Allgather and MPI_Allgatherv.
  */
 #include "mca_coll_gpufifo/coll/describe.h"
+#include "mca_coll_gpufifo/mapped.h"
 
 static struct gf_stage_call allgather(ompi_communicator_t *comm, const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype,
                                       void *rbuf, gf_mpi_count rcount, ompi_datatype_t *rdtype)
@@ -20,6 +21,9 @@ int gf_coll_allgather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sd
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
+    if (gf_mapped_does(&call, GF_EXCHANGE_ALLGATHER, 0, comm, "MPI_Allgather", module)) {
+        return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Allgather")) {
         call.result = saved->coll_allgather(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
@@ -78,6 +82,9 @@ int gf_coll_allgatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *s
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    }
+    if (gf_mapped_does(&call, GF_EXCHANGE_ALLGATHER, 0, comm, "MPI_Allgatherv", module)) {
+        return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Allgatherv")) {
         call.result = saved->coll_allgatherv(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype, comm,

@@ -4,13 +4,11 @@
  * staged.
  */
 #include "mca_coll_gpufifo/agree.h"
-#include "mca_coll_gpufifo/bootstrap.h"
 #include "mca_coll_gpufifo/coll/coll.h"
 #include "mca_coll_gpufifo/datatype.h"
 #include "mca_coll_gpufifo/memory_kind.h"
+#include "mca_coll_gpufifo/native.h"
 #include "mca_coll_gpufifo/op.h"
-#include "proxy/host_sequenced.h"
-#include "transport/transport.h"
 
 static const char function_name[] = "MPI_Allreduce";
 
@@ -73,76 +71,6 @@ static bool is_native_here(struct call *call)
            gf_op_allowed(call->type, call->op);
 }
 
-/* Processes that may run kernels on one device of this node at once: exact where the communicator has all ranks of the node,
- * else as if they were spread evenly over the devices that this process sees. */
-static int device_ranks(const mca_coll_gpufifo_module_t *module)
-{
-    gf_driver *driver = mca_coll_gpufifo_component.driver;
-    int local = 0, devices = driver->ops->device_count(driver);
-
-    for (int rank = 0; rank < ompi_comm_size(&ompi_mpi_comm_world.comm); rank++) {
-        local += gf_mpi_rank_is_near(&ompi_mpi_comm_world.comm, rank);
-    }
-    if (local <= ompi_comm_size(module->comm) || devices < 1) {
-        return 0;
-    }
-    return (local + devices - 1) / devices;
-}
-
-/* A rank without a device still has to take part in this. Not GF_OK: a rank has none, and all say which. */
-static gf_status agree_on_devices(const struct gf_bootstrap *bootstrap, bool ready, struct gf_reason *why)
-{
-    unsigned char mine = ready, *all = calloc((size_t)bootstrap->ranks, 1);
-    struct gf_reason local = *why;
-    gf_status status;
-
-    if (all == NULL) {
-        gf_reason_set(why, "host memory is exhausted");
-        return GF_ERR_NO_MEMORY;
-    }
-    status = bootstrap->allgather(bootstrap->ctx, &mine, all, 1);
-    for (int rank = 0; rank < bootstrap->ranks && status == GF_OK; rank++) {
-        if (!all[rank]) {
-            gf_reason_set(why, "rank %d cannot open its device%s%s", rank, rank == bootstrap->rank ? ": " : "",
-                          rank == bootstrap->rank ? local.text : "");
-            status = GF_ERR_UNSUPPORTED;
-        }
-    }
-    free(all);
-    return status;
-}
-
-/* All ranks come here in the same call, and leave with the same result. */
-static gf_status create_device_comm(struct call *call, struct gf_reason *why)
-{
-    mca_coll_gpufifo_module_t *module = call->module;
-    struct gf_bootstrap bootstrap = gf_bootstrap_of(module);
-    gf_device *device = gf_component_device(call->to.ordinal, why);
-    gf_status status = agree_on_devices(&bootstrap, device != NULL, why);
-
-    if (status != GF_OK) {
-        return status;
-    }
-    module->log = mca_coll_gpufifo_component.log;
-    if (bootstrap.rank != 0 && module->log.verbose < GF_LOG_CALL) {
-        module->log.verbose = GF_LOG_WARN;
-    }
-    module->device_ordinal = call->to.ordinal;
-    struct gf_comm_setup setup = {
-        .config = &mca_coll_gpufifo_component.config,
-        .log = &module->log,
-        .name = module->comm->c_name,
-        .bootstrap = bootstrap,
-        .device = device,
-        .transports = gf_transports,
-        .agent = device ? gf_component_agent(device) : NULL,
-        .proxy = device ? gf_component_proxy(device) : NULL,
-        .host_executor = &gf_host_sequenced,
-        .device_ranks = device_ranks(module),
-    };
-    return gf_comm_create(&setup, &module->device_comm, why);
-}
-
 static void count_path(const struct call *call)
 {
     static const enum gf_path paths[] = {
@@ -165,16 +93,9 @@ static int stage_silently(const struct call *call)
 
 static int stage(const struct call *call, const char *reason)
 {
-    mca_coll_gpufifo_module_t *module = call->module;
-    struct gf_reason why;
+    int error = gf_native_refuse(call->module, function_name, call->count, "elements", reason);
 
-    if (mca_coll_gpufifo_component.config.strict) {
-        gf_reason_set(&why, "strict: this call would be staged through host memory: %s", reason);
-        return gf_error_to_mpi(GF_ERR_UNSUPPORTED, &why, module->comm, function_name);
-    }
-    gf_log(&mca_coll_gpufifo_component.log, GF_LOG_CALL, "%s: rank %d, %s, %zu elements: staged through host memory: %s",
-           module->comm->c_name, ompi_comm_rank(module->comm), function_name, call->count, reason);
-    return stage_silently(call);
+    return error == MPI_SUCCESS ? stage_silently(call) : error;
 }
 
 /* All ranks have device buffers. */
@@ -186,14 +107,10 @@ static int run_natively(struct call *call)
     struct gf_reason why = {""};
     gf_status status;
 
-    if (module->device_comm == NULL) {
-        status = create_device_comm(call, &why);
-        if (status != GF_OK) {
-            gf_agree_give_up(module, why.text);
-            return stage(call, why.text);
-        }
+    status = gf_native_comm(module, call->to.ordinal, &why);
+    if (status == GF_OK) {
+        status = gf_comm_allreduce(module->device_comm, &buffers, call->count, call->type, call->op, &why);
     }
-    status = gf_comm_allreduce(module->device_comm, &buffers, call->count, call->type, call->op, &why);
     if (status == GF_ERR_UNSUPPORTED) {
         return stage(call, why.text);
     }

@@ -3,6 +3,7 @@
  * MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw.
  */
 #include "mca_coll_gpufifo/coll/describe.h"
+#include "mca_coll_gpufifo/mapped.h"
 
 static struct gf_stage_call alltoall(ompi_communicator_t *comm, const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype,
                                      void *rbuf, gf_mpi_count rcount, ompi_datatype_t *rdtype)
@@ -21,6 +22,9 @@ int gf_coll_alltoall(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdt
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
+    if (gf_mapped_does(&call, GF_EXCHANGE_ALLTOALL, 0, comm, "MPI_Alltoall", module)) {
+        return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Alltoall")) {
         call.result = saved->coll_alltoall(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
@@ -82,6 +86,9 @@ int gf_coll_alltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdi
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+    }
+    if (gf_mapped_does(&call, GF_EXCHANGE_ALLTOALL, 0, comm, "MPI_Alltoallv", module)) {
+        return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Alltoallv")) {
         call.result = saved->coll_alltoallv(call.send.host, scounts, sdispls, sdtype, call.recv.host, rcounts, rdispls, rdtype,

@@ -3,6 +3,7 @@
  * MPI_Bcast.
  */
 #include "mca_coll_gpufifo/coll/describe.h"
+#include "mca_coll_gpufifo/mapped.h"
 
 static struct gf_stage_call bcast(ompi_communicator_t *comm, void *buffer, gf_mpi_count count, ompi_datatype_t *type, int root)
 {
@@ -21,6 +22,9 @@ int gf_coll_bcast(void *buffer, gf_mpi_count count, ompi_datatype_t *type, int r
 
     if (!gf_stage_passes(&call, buffer, buffer)) {
         call = bcast(comm, buffer, count, type, root);
+    }
+    if (gf_mapped_does(&call, GF_EXCHANGE_BCAST, root, comm, "MPI_Bcast", module)) {
+        return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Bcast")) {
         call.result = saved->coll_bcast(call.recv.host, count, type, root, comm, saved->coll_bcast_module);

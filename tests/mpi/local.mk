@@ -22,6 +22,13 @@ tests_mpi_test_zerocopy_LDADD = $(mpi_test_libs)
 TESTS += tests/mpi/zerocopy.sh
 dist_check_SCRIPTS += tests/mpi/zerocopy.sh
 
+check_PROGRAMS += tests/mpi/test_exchange
+tests_mpi_test_exchange_SOURCES = tests/mpi/test_exchange.c
+tests_mpi_test_exchange_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_test_exchange_LDADD = $(mpi_test_libs)
+TESTS += tests/mpi/exchange.sh
+dist_check_SCRIPTS += tests/mpi/exchange.sh
+
 check_PROGRAMS += tests/mpi/test_mixed
 tests_mpi_test_mixed_SOURCES = tests/mpi/test_mixed.c
 tests_mpi_test_mixed_CPPFLAGS = $(mpi_test_cppflags)

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One exchange: plan, map, fetch, meet.
+ */
+#include "core/exchange.h"
+
+#include <string.h>
+
+#include "core/comm_private.h"
+
+enum { SEND = 0 };                 /* the registry's number of the buffer that others fetch from */
+
+/* What this rank has to move, and by whom: a kernel takes kernel addresses, copies take user addresses. */
+struct pieces {
+    struct gf_piece list[GF_MAX_RANKS];
+    uint32_t count;
+};
+
+static size_t bytes_of(const struct gf_registry_block *blocks, int ranks)
+{
+    size_t bytes = 0;
+
+    for (int r = 0; r < ranks; r++) {
+        bytes += blocks[r].bytes;
+    }
+    return bytes;
+}
+
+static int count_of(const struct gf_registry_block *blocks, int ranks)
+{
+    int count = 0;
+
+    for (int r = 0; r < ranks; r++) {
+        count += blocks[r].bytes > 0;
+    }
+    return count;
+}
+
+/* Plans until the plan can be carried out; the same on all ranks. */
+static gf_status plan_and_connect(gf_comm *comm, const struct gf_exchange *x, struct gf_reason *why)
+{
+    for (;;) {
+        const struct gf_plan_input input = {
+            .ranks = comm->peers.ranks, .blocks = comm->peers.blocks, .unavailable = comm->unavailable,
+        };
+
+        gf_plan_exchange(&comm->config, &input, x->in_place, count_of(x->take, input.ranks), bytes_of(x->take, input.ranks),
+                         &comm->exchange);
+        gf_status status = gf_comm_call_connect(comm, &comm->exchange, why);
+
+        if (status != GF_ERR_UNSUPPORTED) {
+            return status;
+        }
+    }
+}
+
+/* All ranks enter, each with the buffer that others fetch from and with where in it. */
+static gf_status enter(gf_comm *comm, const struct gf_exchange *x, struct gf_reason *why)
+{
+    const struct gf_registry_buffer none = gf_mapped_flags(&comm->mapped);
+    const struct gf_registry_buffer send = { x->send.address, x->send.bytes, &x->send.where };
+    const struct gf_registry_buffer buffers[GF_REGISTRY_BUFFERS] = { [SEND] = x->send.address ? send : none, none, none };
+    struct gf_registry *registry = &comm->mapped.registry;
+
+    memcpy(gf_registry_next_blocks(registry), x->give, (size_t)registry->ranks * sizeof *x->give);
+    gf_status status = gf_registry_enter(registry, buffers, x->what, why);
+
+    if (status == GF_ERR_UNSUPPORTED) {
+        gf_log(comm->log, comm->mapped.refused ? GF_LOG_CALL : gf_comm_warning(comm),
+               "%s: %s cannot fetch from these buffers, taking the next path: %s", comm->name, x->name, why->text);
+        comm->mapped.refused = true;
+    }
+    return status;
+}
+
+/* Of a pair that swaps, the lower rank does the first half, which is whole lines. */
+static void take_half(struct gf_piece *piece, bool lower)
+{
+    uint64_t half = (piece->bytes / 2 + GF_LINE - 1) / GF_LINE * GF_LINE;
+    uint64_t first = half < piece->bytes ? half : piece->bytes;
+
+    if (lower) {
+        piece->bytes = first;
+    } else {
+        piece->to = (char *)piece->to + first;
+        piece->from = (const char *)piece->from + first;
+        piece->bytes -= first;
+    }
+}
+
+/* Where that rank's block for this one begins. */
+static const char *place_of(const gf_comm *comm, const struct gf_exchange *x, int rank, bool by_kernel)
+{
+    const struct gf_registry *registry = &comm->mapped.registry;
+
+    if (comm->peers.ranks == 1) {
+        return x->send.address + x->give[rank].offset;
+    }
+    return (by_kernel ? gf_registry_address(registry, rank, SEND) : gf_registry_user_address(registry, rank, SEND))
+        + gf_registry_block(registry, rank).offset;
+}
+
+/* Each rank begins with another peer. `to`: the receive buffer. */
+static gf_status list_pieces(const gf_comm *comm, const struct gf_exchange *x, char *to, bool by_kernel, struct pieces *pieces,
+                             struct gf_reason *why)
+{
+    int me = comm->peers.rank, ranks = comm->peers.ranks;
+
+    pieces->count = 0;
+    for (int i = 0; i < ranks; i++) {
+        int r = (me + i) % ranks;
+        uint64_t bytes = x->take[r].bytes, sent = ranks == 1 ? x->give[r].bytes : gf_registry_block(&comm->mapped.registry, r).bytes;
+
+        if (sent != bytes) {
+            gf_reason_set(why, "rank %d sends %llu bytes to rank %d, which expects %llu: pass counts and datatypes that agree", r,
+                          (unsigned long long)sent, me, (unsigned long long)bytes);
+            return GF_ERR_PEER;
+        }
+        if (bytes == 0 || (x->in_place && r == me)) {
+            continue;
+        }
+        struct gf_piece *piece = &pieces->list[pieces->count];
+
+        *piece = (struct gf_piece){ to + x->take[r].offset, place_of(comm, x, r, by_kernel), bytes };
+        if (x->in_place) {
+            take_half(piece, me < r);
+        }
+        pieces->count += piece->bytes > 0;
+    }
+    return GF_OK;
+}
+
+/* Bytes of each block of the launch, so that these cover all pieces, each filled up to whole lines. */
+static uint64_t share_of(const struct pieces *pieces, int blocks)
+{
+    uint64_t lines = 0;
+
+    for (uint32_t i = 0; i < pieces->count; i++) {
+        lines += (pieces->list[i].bytes + GF_LINE - 1) / GF_LINE;
+    }
+    return (lines + (uint64_t)blocks - 1) / (uint64_t)blocks * GF_LINE;
+}
+
+static gf_status run_kernel(gf_comm *comm, const struct gf_exchange *x, const struct pieces *pieces, struct gf_reason *why)
+{
+    const struct gf_plan *plan = &comm->exchange;
+    bool few = pieces->count <= GF_FEW_RANKS;
+    struct gf_exchange_work work = { .share = share_of(pieces, plan->blocks), .count = pieces->count, .swap = x->in_place };
+
+    if (pieces->count == 0) {
+        return GF_OK;
+    }
+    memcpy(work.pieces, pieces->list, pieces->count * sizeof *pieces->list);
+    return gf_execution_run(&comm->execution, few ? GF_KERNEL_EXCHANGE_FEW : GF_KERNEL_EXCHANGE, plan->blocks, plan->threads,
+                            &work.task, few ? sizeof(struct gf_exchange_few_work) : sizeof work, why);
+}
+
+static gf_status run_copies(gf_comm *comm, const struct pieces *pieces, struct gf_reason *why)
+{
+    gf_status status = GF_OK;
+
+    for (uint32_t i = 0; i < pieces->count && status == GF_OK; i++) {
+        const struct gf_piece *piece = &pieces->list[i];
+
+        status = gf_device_copy(comm->device, comm->stream, piece->to, piece->from, piece->bytes);
+    }
+    gf_status ended = gf_device_stream_sync(comm->device, comm->stream);
+
+    status = status == GF_OK ? ended : status;
+    if (status != GF_OK) {
+        gf_reason_set(why, "copies between the ranks' buffers failed: %s", gf_status_string(status));
+    }
+    return status;
+}
+
+/* Fetches what is for this rank. */
+static gf_status fetch(gf_comm *comm, const struct gf_exchange *x, struct gf_reason *why)
+{
+    bool by_kernel = comm->exchange.algorithm == GF_PLAN_EXCHANGE;
+    char *to = by_kernel && x->recv.address && !x->recv.where.direct ? gf_device_kernel_address(comm->device, x->recv.address)
+                                                                     : x->recv.address;
+    struct pieces pieces;
+
+    if (!to && x->recv.address) {
+        gf_reason_set(why, "kernels cannot reach the receive buffer at %p: pass memory of the device, allocated and not freed",
+                      (void *)x->recv.address);
+        return GF_ERR_INVALID;
+    }
+    gf_status status = list_pieces(comm, x, to, by_kernel, &pieces, why);
+
+    if (status != GF_OK) {
+        return status;
+    }
+    return by_kernel ? run_kernel(comm, x, &pieces, why) : run_copies(comm, &pieces, why);
+}
+
+static gf_status run_plan(gf_comm *comm, const struct gf_exchange *x, struct gf_reason *why)
+{
+    if (comm->exchange.algorithm == GF_PLAN_STAGE) {
+        gf_reason_set(why, "%s", comm->exchange.reason);
+        return GF_ERR_UNSUPPORTED;
+    }
+    if (comm->exchange.algorithm == GF_PLAN_LOCAL) {
+        return fetch(comm, x, why);
+    }
+    gf_status status = enter(comm, x, why);
+
+    if (status == GF_OK) {
+        status = fetch(comm, x, why);
+    }
+    return status == GF_OK ? gf_registry_leave(&comm->mapped.registry, why) : status;
+}
+
+gf_status gf_comm_exchange(gf_comm *comm, const struct gf_exchange *x, struct gf_reason *why)
+{
+    struct gf_reason local = { "" };
+    gf_status status = gf_comm_call_begin(comm, &local);
+
+    if (status == GF_OK) {
+        status = plan_and_connect(comm, x, &local);
+    }
+    if (status == GF_OK) {
+        gf_log(comm->log, GF_LOG_CALL, "%s: %s, %zu bytes to fetch: %s", comm->name, x->name,
+               bytes_of(x->take, comm->peers.ranks), comm->exchange.reason);
+        status = run_plan(comm, x, &local);
+    }
+    if (status != GF_OK) {
+        gf_reason_set(why, "%s", local.text);
+        if (status != GF_ERR_UNSUPPORTED) {
+            gf_comm_call_break(comm, status, &local);
+        }
+    }
+    return status;
+}
+
+const struct gf_plan *gf_comm_last_exchange(const gf_comm *comm)
+{
+    return &comm->exchange;
+}

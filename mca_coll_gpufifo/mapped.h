@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Collectives that move blocks, natively: from the peers' own buffers, which all ranks have mapped (core/exchange.h). Only where
+ * coll_gpufifo_mapped asks for it; the blocking forms.
+ *
+ * Which blocks go where is read from the call's description for staging (stage.h): a layout has a part for each peer, or one for
+ * all. Where a rank cannot, by its memory, its types or its device, all stage, as agree.h says.
+ */
+#ifndef GF_MCA_MAPPED_H
+#define GF_MCA_MAPPED_H
+
+#include "mca_coll_gpufifo/stage.h"
+
+enum gf_exchange_kind { GF_EXCHANGE_BCAST, GF_EXCHANGE_ALLGATHER, GF_EXCHANGE_ALLTOALL };
+
+/* The rest of gf_mapped_does, where it is asked for. */
+bool gf_mapped_run(struct gf_stage_call *call, enum gf_exchange_kind kind, int root, ompi_communicator_t *comm,
+                   const char *function, mca_coll_base_module_t *module);
+
+/* Between the description of a call and gf_stage_begin. True: the call is done, or has failed; call->result tells. root: of a
+ * broadcast. */
+static inline bool gf_mapped_does(struct gf_stage_call *call, enum gf_exchange_kind kind, int root, ompi_communicator_t *comm,
+                                  const char *function, mca_coll_base_module_t *module)
+{
+    return __builtin_expect(mca_coll_gpufifo_component.config.mapped != GF_MAPPED_OFF, 0) &&
+           gf_mapped_run(call, kind, root, comm, function, module);
+}
+
+#endif

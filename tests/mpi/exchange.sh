@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Alltoall, allgather and broadcast that fetch from the mapped buffers of all ranks (coll_gpufifo_mapped), by kernels and by
+# copies, with 1 to 8 ranks: counts, types, places and buffers by random numbers; ranks that cannot map; strictness.
+. "${srcdir:-.}/tests/mpi/runs.sh"
+
+for ranks in 2 3 5; do
+    run $ranks mapped=kernel tests/mpi/test_exchange path=exchange seed=$ranks random reuse
+    run $ranks +weak +team=3 +blocks=16 mapped=kernel tests/mpi/test_exchange path=exchange seed=7 rounds=60 random
+    run $ranks mapped=copy tests/mpi/test_exchange seed=$ranks random reuse
+done
+run 8 mapped=kernel tests/mpi/test_exchange path=exchange most=20000 random
+run 2 mapped=kernel tests/mpi/test_exchange path=exchange rounds=10000 most=40 reuse
+run 3 mapped=kernel tests/mpi/test_exchange communicators
+run 1 mapped=kernel tests/mpi/test_exchange random
+
+# Nothing waits on the device: kernels that cannot run at once are no hindrance.
+run 3 +solo mapped=kernel tests/mpi/test_exchange path=exchange random
+
+# With all mixtures of memory and types with gaps: some calls are staged, on all ranks alike.
+for mapped in kernel copy; do
+    run 3 mapped=$mapped tests/mpi/test_mixed 4
+    for name in Alltoall Alltoallv Allgather Allgatherv Bcast; do
+        run 3 mapped=$mapped tests/mpi/test_stage only=$name rounds=3 seed=11
+    done
+done
+
+# Who cannot is told, all stage, and the results are right.
+run_prints "exchange by kernel cannot be used" 3 +noipc mapped=kernel tests/mpi/test_exchange path=staged random
+run_prints "cannot fetch from these buffers.*rank 1: the step ipc_export" 3 fault=ipc_export:3@1 mapped=kernel \
+    tests/mpi/test_exchange reuse
+run_prints "cannot fetch from these buffers.*rank 2: the memory of rank 1 could not be mapped" 3 fault=ipc_open:5@2 \
+    mapped=kernel tests/mpi/test_exchange reuse
+run 3 transport=shm mapped=kernel tests/mpi/test_exchange path=staged random
+run_fails "strict: this call would be staged" 2 +noipc strict=1 mapped=kernel tests/mpi/test_exchange random
+finish
