@@ -9,6 +9,7 @@ EXTRA_DIST += \
     tests/gpu/sections/build.sh \
     tests/gpu/sections/cases.sh \
     tests/gpu/sections/demo.sh \
+    tests/gpu/sections/direct.sh \
     tests/gpu/sections/device.sh \
     tests/gpu/sections/fifo.sh \
     tests/gpu/sections/kernels.sh \
