@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI_Sendrecv_replace: what is sent is packed first, from wherever it lies; the rest is MPI_Sendrecv.
+ * MPI_Sendrecv_replace: what is sent is packed first, from wherever it lies, and goes while the receive is posted.
  */
 #include "mca_coll_gpufifo/pt2pt/replace.h"
 
-#include <limits.h>
 #include <stdlib.h>
 
 #include "ompi/errhandler/errhandler.h"
@@ -25,28 +24,19 @@ struct exchange {
     MPI_Status *status;
 };
 
-static int sendrecv(const struct exchange *x, const void *data, int count, MPI_Datatype type, MPI_Comm comm)
-{
-    return PMPI_Sendrecv(data, count, type, x->dest, x->sendtag, x->buffer, x->count, x->type, x->source, x->recvtag, comm,
-                         x->status);
-}
-
-/* More bytes than an int counts go as elements of as many bytes each. */
+/* With the PML's functions, which count in size_t. They are ours: the buffer may be of any kind. */
 static int sendrecv_packed(const struct exchange *x, const void *packed, size_t bytes, MPI_Comm comm)
 {
-    MPI_Datatype element;
-    int result;
+    ompi_request_t *receive;
+    int result = MCA_PML_CALL(irecv(x->buffer, (size_t)x->count, x->type, x->source, x->recvtag, comm, &receive));
 
-    if (bytes <= INT_MAX) {
-        return sendrecv(x, packed, (int)bytes, MPI_PACKED, comm);
-    }
-    result = PMPI_Type_contiguous((int)(bytes / (size_t)x->count), MPI_PACKED, &element);
     if (result == MPI_SUCCESS) {
-        PMPI_Type_commit(&element);
-        result = sendrecv(x, packed, x->count, element, comm);
-        PMPI_Type_free(&element);
+        result = MCA_PML_CALL(send(packed, bytes, MPI_PACKED, x->dest, x->sendtag, MCA_PML_BASE_SEND_STANDARD, comm));
     }
-    return result;
+    if (result == MPI_SUCCESS) {
+        result = ompi_request_wait(&receive, x->status);
+    }
+    return result == MPI_SUCCESS ? result : OMPI_ERRHANDLER_INVOKE(comm, result, function_name);
 }
 
 static int replace_on_device(const struct exchange *x, const struct gf_pointer *where, MPI_Comm comm)
@@ -118,7 +108,7 @@ static int sendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest
 
     /* With nothing to pack it is MPI_Sendrecv, which reports what is wrong, too. */
     if (!has_peers(&x, comm) || !has_data(&x)) {
-        result = sendrecv(&x, buffer, count, type, comm);
+        result = PMPI_Sendrecv(buffer, count, type, dest, sendtag, buffer, count, type, source, recvtag, comm, status);
     } else if (gf_pt2pt_locate(buffer, (size_t)count, type, &where)) {
         result = replace_on_device(&x, &where, comm);
     } else {

@@ -11,4 +11,10 @@ if grep '^skipped: ' "$output"; then
     exit 77
 fi
 judge zero "2 ranks: 4 checks, 0 failed"
+launch 1 tests/mpi/case_21_large replace
+if grep '^skipped: ' "$output"; then
+    skip 1 "a replaced message of 2^31 bytes"
+else
+    judge zero "1 ranks: 2 checks, 0 failed"
+fi
 finish
