@@ -41,6 +41,7 @@ struct gf_config {
     enum gf_agent_use agent;
     uint32_t agent_us;             /* 1 to GF_AGENT_US_MOST, of GF_AGENT_FIXED */
     int channels;                  /* most blocks a call may use, 0 = by the device's share */
+    bool by_fd;                    /* memory that only a file descriptor shares is mapped by peers, too */
     uint64_t deadline_ms;          /* a kernel's spin without progress, 0 = none */
     bool strict;                   /* a fall-back to a slower path is an error */
     const char *fault;             /* fault injection for tests: "name:n,…" makes the n-th such step fail; null in production */

@@ -70,7 +70,7 @@ gf_status gf_mapped_connect(struct gf_mapped *m, const struct gf_connect_setup *
         status = gf_bootstrap_agree(setup->bootstrap, allocate_flags(m, setup, why), why);
     }
     if (status == GF_OK) {
-        status = gf_registry_create(&m->registry, setup->device, watch, setup->fault, setup->config->deadline_ms, why);
+        status = gf_registry_create(&m->registry, setup->device, watch, setup->fault, setup->config, why);
     }
     if (status != GF_OK) {
         gf_mapped_destroy(m);

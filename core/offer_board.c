@@ -39,6 +39,7 @@ gf_status gf_offer_board_create(gf_device *device, const struct gf_pull_config *
         return GF_ERR_NO_MEMORY;
     }
     board->device = board->exports.device = device;
+    board->exports.by_fd = config->by_fd;
     board->config = *config;
     if (board->config.move_bytes > GF_OFFER_SLOT_BYTES) {
         board->config.move_bytes = GF_OFFER_SLOT_BYTES;
@@ -142,8 +143,8 @@ static gf_status check_offer(const gf_offer_board *board, const struct gf_pointe
 {
     uintptr_t start = (uintptr_t)address, base = (uintptr_t)pointer->base;
 
-    if (pointer->kind != GF_MEMORY_DEVICE || pointer->ordinal != board->device->ordinal || !pointer->ipc) {
-        gf_reason_set(why, "memory at %p cannot be mapped by other processes: plain allocations of the device can", address);
+    if (pointer->kind != GF_MEMORY_DEVICE || pointer->ordinal != board->device->ordinal) {
+        gf_reason_set(why, "the memory at %p is no memory of device %d that others could map", address, board->device->ordinal);
         return GF_ERR_UNSUPPORTED;
     }
     if (bytes == 0 || start < base || start - base > pointer->size || bytes > pointer->size - (start - base)) {

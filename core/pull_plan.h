@@ -32,6 +32,7 @@ struct gf_pull_config {
     size_t block_bytes;            /* a block is worth launching for so many bytes */
     size_t share_bytes;            /* of one large message blocks take so many bytes at a time */
     size_t burst_bytes;            /* what waits behind two launches is launched, too, when it is so much */
+    bool by_fd;                    /* memory that only a file descriptor shares is offered, too */
 };
 
 /* What was measured to be best: see pull_plan.c. */

@@ -58,14 +58,14 @@ static gf_status open_page(struct gf_registry *g, struct gf_segment_name *name, 
 }
 
 gf_status gf_registry_create(struct gf_registry *g, gf_device *device, struct gf_watch *watch, struct gf_fault *fault,
-                             uint64_t deadline_ms, struct gf_reason *why)
+                             const struct gf_config *config, struct gf_reason *why)
 {
     const struct gf_bootstrap *bootstrap = watch->bootstrap;
     size_t ranks = (size_t)bootstrap->ranks;
     struct gf_segment_name name = { 0 }, names[GF_MAX_RANKS];
 
-    *g = (struct gf_registry){ .device = device, .watch = watch, .fault = fault, .deadline_ns = deadline_ms * 1000000u,
-                               .rank = bootstrap->rank, .ranks = bootstrap->ranks, .exports.device = device,
+    *g = (struct gf_registry){ .device = device, .watch = watch, .fault = fault, .deadline_ns = config->deadline_ms * 1000000u,
+                               .rank = bootstrap->rank, .ranks = bootstrap->ranks, .exports = { .device = device, .by_fd = config->by_fd },
                                .imports = { .device = device, .eager = true },
                                .segments = calloc(ranks, sizeof *g->segments), .of = calloc(ranks, sizeof *g->of) };
     gf_status status = gf_bootstrap_agree(bootstrap, open_page(g, &name, why), why);

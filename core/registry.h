@@ -29,6 +29,7 @@
 #include <stdint.h>
 
 #include "core/buffer.h"
+#include "core/config.h"
 #include "core/exports.h"
 #include "core/fault.h"
 #include "core/imports.h"
@@ -99,11 +100,11 @@ struct gf_registry {
     struct gf_reason refused_why;
 };
 
-/* Collective; the same result on all ranks. deadline_ms: the longest that one wait for a peer may take, 0: no limit.
+/* Collective; the same result on all ranks. config: deadline_ms is the longest that one wait for a peer may take; by_fd.
  * GF_ERR_UNSUPPORTED: these ranks cannot share host memory. After an error nothing is
  * left behind. */
 gf_status gf_registry_create(struct gf_registry *g, gf_device *device, struct gf_watch *watch, struct gf_fault *fault,
-                             uint64_t deadline_ms, struct gf_reason *why);
+                             const struct gf_config *config, struct gf_reason *why);
 
 /* One buffer of a call. */
 struct gf_registry_buffer {

@@ -37,8 +37,17 @@ struct gf_pointer {
     void *base;           /* start of the allocation, null for host memory */
     size_t size;          /* bytes of the allocation */
     uint64_t buffer_id;   /* never reused within a process: tells a new allocation at an old address */
-    bool ipc;             /* gf_device_ipc_export may work: plain allocations yes; pool, VMM and managed memory no */
+    bool ipc;             /* plain device memory, which gf_device_ipc_export names by a handle alone; other device memory may be
+                             exported, too, but then by a file descriptor, or not */
     bool direct;          /* kernels reach it at this very address: no need to ask gf_device_kernel_address. False says nothing. */
+};
+
+/* What made device memory, and so how other processes get at it. */
+enum gf_allocator {
+    GF_ALLOCATOR_PLAIN,      /* cudaMalloc: by a handle */
+    GF_ALLOCATOR_VMM_FD,     /* the virtual memory functions, exportable: by a file descriptor */
+    GF_ALLOCATOR_VMM,        /* the same functions, not exportable: not at all */
+    GF_ALLOCATOR_POOL        /* a stream-ordered pool, cudaMallocAsync: not at all */
 };
 
 struct gf_device_caps {
@@ -74,6 +83,7 @@ struct gf_driver_ops {
 
 struct gf_device_ops {
     gf_status (*alloc)(gf_device *, size_t bytes, void **address, struct gf_reason *why);
+    gf_status (*alloc_by)(gf_device *, enum gf_allocator, size_t bytes, void **address, struct gf_reason *why);
     gf_status (*free)(gf_device *, void *address);
     gf_status (*pinned_alloc)(gf_device *, size_t bytes, void **address, struct gf_reason *why);
     gf_status (*pinned_free)(gf_device *, void *address);
@@ -136,6 +146,9 @@ static inline void gf_device_close(gf_device *device) { device->ops->close(devic
 static inline gf_status gf_device_alloc(gf_device *d, size_t bytes, void **address, struct gf_reason *why) { return d->ops->alloc(d, bytes, address, why); }
 static inline gf_status gf_device_free(gf_device *d, void *address) { return d->ops->free(d, address); }
 
+/* Device memory as programs have it that use another allocator; free as above. GF_ERR_UNSUPPORTED where the device has none such. */
+static inline gf_status gf_device_alloc_by(gf_device *d, enum gf_allocator by, size_t bytes, void **address, struct gf_reason *why) { return d->ops->alloc_by(d, by, bytes, address, why); }
+
 /* Host memory that kernels and copy engines reach, page-aligned, zeroed. */
 static inline gf_status gf_device_pinned_alloc(gf_device *d, size_t bytes, void **address, struct gf_reason *why) { return d->ops->pinned_alloc(d, bytes, address, why); }
 static inline gf_status gf_device_pinned_free(gf_device *d, void *address) { return d->ops->pinned_free(d, address); }
@@ -152,6 +165,8 @@ static inline void *gf_device_kernel_address(gf_device *d, const void *address) 
 
 /* IPC. export names the whole allocation plus the offset of address in it; open maps it and returns the user address that
  * corresponds to the exported one; opening one allocation twice is allowed and counted. close takes what open returned.
+ * Memory of the virtual memory functions goes by a file descriptor, which the exporter's process hands out while the allocation
+ * lives (device/fd_server.h): open asks for it, and may wait for the answer for some seconds.
  * GF_ERR_UNSUPPORTED where this memory or this pair of processes cannot: the caller takes its next path. */
 static inline gf_status gf_device_ipc_export(gf_device *d, const void *address, struct gf_ipc_handle *handle, struct gf_reason *why) { return d->ops->ipc_export(d, address, handle, why); }
 static inline gf_status gf_device_ipc_open(gf_device *d, const struct gf_ipc_handle *handle, void **address, struct gf_reason *why) { return d->ops->ipc_open(d, handle, address, why); }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "device/drivers.h"
+#include "device/emulated_ipc.h"
 #include "device/emulated_state.h"
 
 static const struct gf_driver_ops driver_ops;
@@ -61,6 +62,7 @@ static gf_status make_driver(struct gf_reason *why)
         return status;
     }
     emulated.memory->gpu = emulated.options.gpu;
+    gf_emulated_ipc_init(emulated.memory);
     if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) {
         gf_emulated_memory_destroy(emulated.memory);
         gf_reason_set(why, "out of host memory");

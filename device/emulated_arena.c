@@ -91,6 +91,14 @@ const struct gf_range *gf_arena_find(const struct gf_arena *arena, uintptr_t add
     return address - range->start < range->bytes ? range : NULL;
 }
 
+void gf_arena_mark(struct gf_arena *arena, uintptr_t start, int mark)
+{
+    const struct gf_range *range = gf_arena_find(arena, start);
+    if (range && range->start == start) {
+        arena->ranges[range - arena->ranges].mark = mark;
+    }
+}
+
 gf_status gf_arena_give(struct gf_arena *arena, uintptr_t start)
 {
     const struct gf_range *range = gf_arena_find(arena, start);

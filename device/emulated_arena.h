@@ -19,6 +19,7 @@ struct gf_range {
     uintptr_t start;           /* a multiple of the alignment asked for */
     size_t bytes;              /* as asked, never 0 */
     uint64_t buffer_id;        /* the owner's; see gf_pointer */
+    int mark;                  /* the owner's; 0 at first */
 };
 
 /* The guard page in front of the range, and its pages. */
@@ -58,6 +59,9 @@ gf_status gf_arena_take(struct gf_arena *arena, size_t bytes, uint64_t buffer_id
 
 /* The allocation that holds this address, or null. Valid until the next take or give. */
 const struct gf_range *gf_arena_find(const struct gf_arena *arena, uintptr_t address);
+
+/* Marks the allocation that starts here, if there is one. */
+void gf_arena_mark(struct gf_arena *arena, uintptr_t start, int mark);
 
 /* Gives back the allocation that starts here; GF_ERR_INVALID if there is none. */
 gf_status gf_arena_give(struct gf_arena *arena, uintptr_t start);

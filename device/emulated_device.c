@@ -45,6 +45,15 @@ static gf_status device_alloc(gf_device *device, size_t bytes, void **address, s
     return allocate(device, GF_MEMORY_DEVICE, bytes, address, why);
 }
 
+static gf_status device_alloc_by(gf_device *device, enum gf_allocator by, size_t bytes, void **address, struct gf_reason *why)
+{
+    struct gf_emulated *self = gf_emulated_of(device);
+    gf_status status = gf_emulated_check_process(self, why);
+
+    *address = NULL;
+    return status == GF_OK ? gf_emulated_memory_alloc_by(self->memory, by, bytes, address, why) : status;
+}
+
 static gf_status device_free(gf_device *device, void *address)
 {
     return release(device, GF_MEMORY_DEVICE, address);
@@ -289,6 +298,7 @@ gf_status gf_emulated_run(gf_device *device, gf_stream *stream, void (*function)
 
 const struct gf_device_ops gf_emulated_device_ops = {
     .alloc = device_alloc,
+    .alloc_by = device_alloc_by,
     .free = device_free,
     .pinned_alloc = pinned_alloc,
     .pinned_free = pinned_free,

@@ -23,6 +23,7 @@ struct handle {
     uint64_t start, bytes;             /* the allocation: offset in the memfd, size */
     uint64_t buffer_id;
     uint64_t offset;                   /* of the exported address within it */
+    uint64_t server;                   /* not 0: the memfd is handed out by the exporter's server, see fd_server.h */
 };
 #define HANDLE_MAGIC 0x67662d6970632d31ull
 _Static_assert(sizeof(struct handle) <= GF_IPC_HANDLE_BYTES, "a handle fits");
@@ -36,10 +37,52 @@ struct gf_import {
     unsigned opens;
 };
 
+/* A record of the memory in the memfd says whether it is there still. */
+static int give_fd(void *context, const struct gf_fd_request *request, struct gf_reason *why)
+{
+    const struct gf_emulated_memory *memory = context;
+    struct gf_emulated_record record;
+
+    if (!gf_emulated_record_read(memory->fd, request->what[0], &record) || record.buffer_id != request->what[1]) {
+        gf_reason_set(why, "it has freed this memory");
+        return -1;
+    }
+    return fcntl(memory->fd, F_DUPFD_CLOEXEC, 0);
+}
+
+void gf_emulated_ipc_init(struct gf_emulated_memory *memory)
+{
+    gf_fd_server_init(&memory->server, give_fd, memory);
+}
+
+/* How others get at the memory: *server stays 0 where they need none. */
+static gf_status find_way(struct gf_emulated_memory *memory, const void *address, uint64_t *server, struct gf_reason *why)
+{
+    enum gf_allocator allocator;
+
+    if (!gf_emulated_memory_allocator(memory, address, &allocator)) {
+        gf_reason_set(why, "%p was imported from another process: only the process that allocated it can export it", address);
+        return GF_ERR_UNSUPPORTED;
+    }
+    switch (allocator) {
+    case GF_ALLOCATOR_VMM_FD:
+        return gf_fd_server_start(&memory->server, server, why);
+    case GF_ALLOCATOR_VMM:
+        gf_reason_set(why, "memory of the virtual memory functions that was made without a file descriptor cannot be exported");
+        return GF_ERR_UNSUPPORTED;
+    case GF_ALLOCATOR_POOL:
+        gf_reason_set(why, "memory of a stream-ordered pool cannot be exported");
+        return GF_ERR_UNSUPPORTED;
+    default:
+        return GF_OK;
+    }
+}
+
 gf_status gf_emulated_ipc_export(struct gf_emulated_memory *memory, const void *address, struct gf_ipc_handle *handle,
                                  struct gf_reason *why)
 {
     struct gf_pointer info;
+    uint64_t server = 0;
 
     memset(handle, 0, sizeof *handle);
     gf_emulated_memory_query(memory, address, &info);
@@ -47,9 +90,9 @@ gf_status gf_emulated_ipc_export(struct gf_emulated_memory *memory, const void *
         gf_reason_set(why, "%p is no memory of the emulated device: only that can be exported", address);
         return GF_ERR_INVALID;
     }
-    if (!info.ipc) {
-        gf_reason_set(why, "%p was imported from another process: only the process that allocated it can export it", address);
-        return GF_ERR_UNSUPPORTED;
+    gf_status status = find_way(memory, address, &server, why);
+    if (status != GF_OK) {
+        return status;
     }
     struct handle contents = {
         .magic = HANDLE_MAGIC,
@@ -61,6 +104,7 @@ gf_status gf_emulated_ipc_export(struct gf_emulated_memory *memory, const void *
         .bytes = info.size,
         .buffer_id = info.buffer_id,
         .offset = (uintptr_t)address - (uintptr_t)info.base,
+        .server = server,
     };
     memcpy(handle->bytes, &contents, sizeof contents);
     return GF_OK;
@@ -80,7 +124,16 @@ static gf_status check_handle(const struct gf_emulated_memory *memory, const str
     return GF_OK;
 }
 
-/* The other process's memfd, or -1 with a reason. */
+/* The other process's memfd, or -1 with a reason: as its server hands it out, */
+static int ask_for_source(const struct handle *source, struct gf_reason *why)
+{
+    const struct gf_fd_request request = { { source->start, source->buffer_id } };
+    int fd;
+
+    return gf_fd_ask(source->server, &request, &fd, why) == GF_OK ? fd : -1;
+}
+
+/* or by its name. */
 static int open_source(const struct handle *source, struct gf_reason *why)
 {
     char path[64];
@@ -207,7 +260,7 @@ gf_status gf_emulated_ipc_open(struct gf_emulated_memory *memory, const struct g
     if (status != GF_OK) {
         return status;
     }
-    int fd = open_source(&source, why);
+    int fd = source.server ? ask_for_source(&source, why) : open_source(&source, why);
     if (fd < 0) {
         return GF_ERR_UNSUPPORTED;
     }

@@ -175,8 +175,9 @@ static gf_status no_room(const struct gf_arena *arena, size_t bytes, struct gf_r
     return GF_ERR_NO_MEMORY;
 }
 
-gf_status gf_emulated_memory_alloc(struct gf_emulated_memory *memory, enum gf_memory_kind kind, size_t bytes, void **address,
-                                   struct gf_reason *why)
+/* mark: what the range is marked with. */
+static gf_status allocate(struct gf_emulated_memory *memory, enum gf_memory_kind kind, int mark, size_t bytes, void **address,
+                          struct gf_reason *why)
 {
     struct gf_arena *arena = arena_of_kind(memory, kind);
     struct gf_range range;
@@ -199,12 +200,37 @@ gf_status gf_emulated_memory_alloc(struct gf_emulated_memory *memory, enum gf_me
                       "vm.max_map_count", bytes, strerror(errno));
         close_pages(memory, kind, &range);
         gf_arena_give(arena, range.start);
+    } else {
+        gf_arena_mark(arena, range.start, mark);
     }
     pthread_mutex_unlock(&memory->lock);
     if (status == GF_OK) {
         *address = (void *)range.start;
     }
     return status;
+}
+
+gf_status gf_emulated_memory_alloc(struct gf_emulated_memory *memory, enum gf_memory_kind kind, size_t bytes, void **address,
+                                   struct gf_reason *why)
+{
+    return allocate(memory, kind, GF_ALLOCATOR_PLAIN, bytes, address, why);
+}
+
+gf_status gf_emulated_memory_alloc_by(struct gf_emulated_memory *memory, enum gf_allocator allocator, size_t bytes, void **address,
+                                      struct gf_reason *why)
+{
+    return allocate(memory, GF_MEMORY_DEVICE, (int)allocator, bytes, address, why);
+}
+
+bool gf_emulated_memory_allocator(struct gf_emulated_memory *memory, const void *address, enum gf_allocator *allocator)
+{
+    pthread_mutex_lock(&memory->lock);
+    const struct gf_range *range = gf_arena_find(&memory->device, (uintptr_t)address);
+    if (range) {
+        *allocator = (enum gf_allocator)range->mark;
+    }
+    pthread_mutex_unlock(&memory->lock);
+    return range != NULL;
 }
 
 gf_status gf_emulated_memory_free(struct gf_emulated_memory *memory, enum gf_memory_kind kind, void *address)
@@ -315,7 +341,7 @@ void gf_emulated_memory_query(struct gf_emulated_memory *memory, const void *add
             .base = (void *)range->start,
             .size = range->bytes,
             .buffer_id = range->buffer_id,
-            .ipc = arena == &memory->device,
+            .ipc = arena == &memory->device && range->mark == GF_ALLOCATOR_PLAIN,
         };
     }
     pthread_mutex_unlock(&memory->lock);

@@ -22,6 +22,7 @@
 #include "device/device.h"
 #include "device/emulated_arena.h"
 #include "device/emulated_registered.h"
+#include "device/fd_server.h"
 
 struct gf_import;                       /* emulated_ipc.c */
 
@@ -36,6 +37,7 @@ struct gf_emulated_memory {
     int gpu;                            /* whose memory it is: a number, equal in processes that share the device */
     _Atomic uint64_t last_id;           /* buffer id given last */
     struct gf_registered registered;    /* read without the lock */
+    struct gf_fd_server server;         /* hands out the memfd: emulated_ipc.c */
 
     pthread_mutex_t lock;               /* guards what follows, and writing to registered */
     struct gf_arena device, imports, pinned, managed;
@@ -60,13 +62,18 @@ void gf_emulated_memory_destroy(struct gf_emulated_memory *memory);
  * no sensible number, since on a GPU it may hold anything. */
 gf_status gf_emulated_memory_alloc(struct gf_emulated_memory *memory, enum gf_memory_kind kind, size_t bytes, void **address,
                                    struct gf_reason *why);
+/* Device memory as that allocator makes it: it lies where all does, but what others may do with it is kept with it. */
+gf_status gf_emulated_memory_alloc_by(struct gf_emulated_memory *memory, enum gf_allocator allocator, size_t bytes, void **address,
+                                      struct gf_reason *why);
+/* Who made this memory of the process's own device; false if it is none. */
+bool gf_emulated_memory_allocator(struct gf_emulated_memory *memory, const void *address, enum gf_allocator *allocator);
 /* GF_ERR_INVALID if address is not what alloc of this kind gave. Null is fine. Nobody may be using it any more. */
 gf_status gf_emulated_memory_free(struct gf_emulated_memory *memory, enum gf_memory_kind kind, void *address);
 
 gf_status gf_emulated_memory_register(struct gf_emulated_memory *memory, void *address, size_t bytes, struct gf_reason *why);
 gf_status gf_emulated_memory_unregister(struct gf_emulated_memory *memory, void *address);
 
-/* As gf_driver_pointer; info->ipc is set for this process's own device memory. Host memory costs no lock. */
+/* As gf_driver_pointer; info->ipc is set for this process's own plain device memory. Host memory costs no lock. */
 void gf_emulated_memory_query(struct gf_emulated_memory *memory, const void *address, struct gf_pointer *info);
 
 /* Where the device's own code finds these bytes, all of one allocation or all host memory; null otherwise. */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 pkginclude_HEADERS += include/gpufifo/device.h
-libgpufifo_la_SOURCES += device/device.h device/drivers.h device/driver.c device/public.c
+libgpufifo_la_SOURCES += device/device.h device/drivers.h device/driver.c device/fd_server.c device/fd_server.h device/public.c
 
 # The emulated device. Its threads run the library's code until the process ends, so the library must not be unloaded before.
 libgpufifo_la_LDFLAGS += -Wl,-z,nodelete

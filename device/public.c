@@ -157,8 +157,17 @@ int gpufifo_alloc(gpufifo_device *device, enum gpufifo_memory kind, size_t bytes
     case GPUFIFO_MEMORY_DEVICE:
         status = gf_device_alloc(device->device, bytes, pointer, &why);
         break;
+    case GPUFIFO_MEMORY_VMM:
+        status = gf_device_alloc_by(device->device, GF_ALLOCATOR_VMM_FD, bytes, pointer, &why);
+        break;
+    case GPUFIFO_MEMORY_VMM_PRIVATE:
+        status = gf_device_alloc_by(device->device, GF_ALLOCATOR_VMM, bytes, pointer, &why);
+        break;
+    case GPUFIFO_MEMORY_POOL:
+        status = gf_device_alloc_by(device->device, GF_ALLOCATOR_POOL, bytes, pointer, &why);
+        break;
     default:
-        gf_reason_set(&why, "memory of kind %d cannot be allocated: use host, pinned, managed or device", (int)kind);
+        gf_reason_set(&why, "memory of kind %d cannot be allocated: use host, pinned, managed, device, vmm or pool", (int)kind);
         status = GF_ERR_INVALID;
     }
     return result(status, __func__, &why);

@@ -23,7 +23,13 @@ enum gpufifo_memory {
     GPUFIFO_MEMORY_PINNED = 1,     /* host memory that the device reaches */
     GPUFIFO_MEMORY_MANAGED = 2,    /* migrates between host and device */
     GPUFIFO_MEMORY_DEVICE = 3,     /* only the device may touch it */
-    GPUFIFO_MEMORY_INVALID = 4     /* was device memory and is freed, or lies in the device's range but is not allocated */
+    GPUFIFO_MEMORY_INVALID = 4,    /* was device memory and is freed, or lies in the device's range but is not allocated */
+
+    /* Device memory of other allocators than GPUFIFO_MEMORY_DEVICE's (cudaMalloc), for gpufifo_alloc; gpufifo_kind says
+     * GPUFIFO_MEMORY_DEVICE of it. */
+    GPUFIFO_MEMORY_VMM = 5,        /* virtual memory functions (cuMemCreate), exportable as a file descriptor */
+    GPUFIFO_MEMORY_VMM_PRIVATE = 6,    /* the same, not exportable */
+    GPUFIFO_MEMORY_POOL = 7        /* a stream-ordered pool (cudaMallocAsync) */
 };
 
 /* Opens the device. name: "cuda", "emulated", or null / "auto" for what the environment variables GPUFIFO_DEVICE or

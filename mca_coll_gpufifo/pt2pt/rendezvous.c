@@ -39,6 +39,7 @@ struct gf_rendezvous *gf_rendezvous_create(void)
     }
     gf_pull_config_default(&rendezvous->config);
     gf_pull_config_force(&rendezvous->config, (enum gf_force_pull)mca_coll_gpufifo_component.pull);
+    rendezvous->config.by_fd = mca_coll_gpufifo_component.config.by_fd;
     return rendezvous;
 }
 

@@ -266,6 +266,52 @@ static void mapped_memory_outlives_its_owner(void **state)
     assert_non_null(strstr(why.text, "it ended"));
 }
 
+static void memory_goes_by_descriptor_where_its_allocator_wants_it(void **state)
+{
+    struct child peer = child_exec("peer", "");
+    struct gf_pointer info;
+    void *memory;
+
+    (void)state;
+    for (uint64_t round = 0; round < 20; round++) {
+        assert_int_equal(gf_device_alloc_by(device, GF_ALLOCATOR_VMM_FD, SIZE, &memory, NULL), GF_OK);
+        assert_int_equal(gf_driver_pointer(device->driver, memory, &info), GF_OK);
+        assert_true(info.kind == GF_MEMORY_DEVICE && !info.ipc);
+        struct gf_ipc_handle handle = export((char *)memory + 512);
+        struct reply opened = ASK(&peer, OPEN, 0, .handle = handle);
+        if (opened.status != GF_OK) {
+            fail_msg("%s", opened.why.text);
+        }
+        *kernel_word(memory, 512) = round;
+        assert_int_equal(ASK(&peer, READ, 0).value, round);
+        assert_int_equal(ASK(&peer, CLOSE, 0).status, GF_OK);
+        assert_int_equal(gf_device_free(device, memory), GF_OK);
+        opened = ASK(&peer, OPEN, 1, .handle = handle);
+        assert_int_equal(opened.status, GF_ERR_UNSUPPORTED);
+        assert_non_null(strstr(opened.why.text, "freed this memory"));
+    }
+    assert_int_equal(child_wait(&peer), 0);
+}
+
+static void what_others_cannot_have_is_not_exported(void **state)
+{
+    static const struct { enum gf_allocator by; const char *says; } cases[] = {
+        { GF_ALLOCATOR_VMM, "without a file descriptor" }, { GF_ALLOCATOR_POOL, "pool" },
+    };
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct gf_ipc_handle handle;
+        struct gf_reason why = {""};
+        void *memory;
+
+        assert_int_equal(gf_device_alloc_by(device, cases[i].by, SIZE, &memory, NULL), GF_OK);
+        assert_int_equal(gf_device_ipc_export(device, memory, &handle, &why), GF_ERR_UNSUPPORTED);
+        assert_non_null(strstr(why.text, cases[i].says));
+        *kernel_word(memory, 0) = 5;
+        assert_int_equal(gf_device_free(device, memory), GF_OK);
+    }
+}
+
 static void imported_memory_is_copied_to_and_from(void **state)
 {
     struct child peer = child_exec("peer", "");
@@ -365,6 +411,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_handle_to_freed_memory_is_stale),
         cmocka_unit_test(freeing_and_allocating_again_never_shows_old_memory),
         cmocka_unit_test(mapped_memory_outlives_its_owner),
+        cmocka_unit_test(memory_goes_by_descriptor_where_its_allocator_wants_it),
+        cmocka_unit_test(what_others_cannot_have_is_not_exported),
         cmocka_unit_test(imported_memory_is_copied_to_and_from),
         cmocka_unit_test(what_cannot_be_shared_says_why),
         cmocka_unit_test(without_ipc_nothing_is_exported_or_opened),

@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Memory of each allocator that programs use, in messages and in MPI_Allreduce by two_shot: which path it takes by default, and with
+# the variable vmm; and where the descriptor that shares it does not come.
+. "${srcdir:-.}/tests/mpi/runs.sh"
+
+other=pt2pt_staged
+two_shot="algorithm=two_shot"
+
+run 2 $two_shot tests/mpi/test_memory plain:pt2pt_pulled:two_shot managed pinned
+# By default what others cannot map by a handle alone goes as ever.
+run_prints "two-shot cannot be used for these buffers.*cannot be mapped by other processes" 2 $two_shot pipe_bytes=1000000000 \
+    tests/mpi/test_memory vmm:$other vmm_private:$other pool:$other
+for ranks in 2 4; do
+    run $ranks vmm=1 $two_shot tests/mpi/test_memory rounds=20 vmm:pt2pt_pulled:two_shot plain:pt2pt_pulled:two_shot
+    run $ranks vmm=1 $two_shot tests/mpi/test_memory vmm:pt2pt_pulled:two_shot pool vmm_private plain:pt2pt_pulled:two_shot
+done
+run 3 +weak +seed=5 vmm=1 $two_shot tests/mpi/test_memory vmm:pt2pt_pulled:two_shot
+run 2 vmm=1 $two_shot pipe_bytes=1000000000 tests/mpi/test_memory vmm_private:$other pool:$other
+run_prints "without a file descriptor" 2 vmm=1 $two_shot tests/mpi/test_memory vmm_private
+run_prints "of a stream-ordered pool" 2 vmm=1 $two_shot tests/mpi/test_memory pool
+run 2 +noipc vmm=1 tests/mpi/test_memory vmm plain pool
+run 3 vmm=1 fault=ipc_open:5@2 $two_shot tests/mpi/test_memory vmm
+run_fails "cannot be exported" 2 vmm=1 strict=1 $two_shot tests/mpi/test_memory pool
+finish
