@@ -85,6 +85,7 @@ static void device_free(struct gf_cuda_device *device)
 static void device_destroy(struct gf_cuda_device *device, bool lost)
 {
     gf_cuda_ipc_close_all(device);
+    gf_cuda_vmm_forget_all(device);
     gf_cuda_kernels_unload(device);
     if (!lost)
         gf_cuda_api_of(device)->cuDevicePrimaryCtxRelease_v2(device->handle);
@@ -207,6 +208,7 @@ static int device_count(gf_driver *base)
 
 static const struct gf_device_ops device_ops = {
     .alloc = gf_cuda_alloc,
+    .alloc_by = gf_cuda_alloc_by,
     .free = gf_cuda_free,
     .pinned_alloc = gf_cuda_pinned_alloc,
     .pinned_free = gf_cuda_pinned_free,
@@ -249,6 +251,7 @@ static void process_load(void)
 {
     process.driver.base.ops = &driver_ops;
     pthread_mutex_init(&process.driver.lock, NULL);
+    gf_fd_server_init(&process.driver.server, gf_cuda_fd_give, &process.driver);
     process.status = gf_cuda_load(&process.driver.api, &process.why);
     if (process.status == GF_OK &&
         getrandom(&process.driver.process, sizeof process.driver.process, 0) != (ssize_t)sizeof process.driver.process) {

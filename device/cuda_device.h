@@ -5,7 +5,9 @@
  *   cuda.c          the process's driver, its devices, their capabilities
  *   cuda_context.c  entering and leaving our context, and noticing that it is gone
  *   cuda_memory.c   pointer queries, allocation, registration
+ *   cuda_vmm.c      memory of the virtual memory functions and of pools
  *   cuda_ipc.c      memory of other processes
+ *   cuda_fd.c       such memory that goes by a file descriptor
  *   cuda_stream.c   streams, copies, fills
  *   cuda_lines.c    where a line of 128 bytes arrives whole
  *   cuda_launch.c   the embedded kernels
@@ -18,17 +20,36 @@
 
 #include "device/cuda_driver.h"
 #include "device/device.h"
+#include "device/fd_server.h"
 
 enum { GF_CUDA_DEVICES = 64 };   /* most devices of one process that we handle */
 
 struct gf_cuda_device;
 struct gf_cuda_mapping;          /* cuda_ipc.c */
+struct gf_cuda_piece;            /* cuda_vmm.c */
+
+/* What a gf_ipc_handle holds. */
+struct gf_cuda_handle {
+    union {
+        CUipcMemHandle allocation;
+        struct {                 /* is_fd: whom to ask for the descriptor, and by which address there */
+            uint64_t server, base;
+        } by_fd;
+    };
+    uint64_t offset;             /* of the exported address in the allocation */
+    uint64_t bytes : 56;         /* of the allocation */
+    uint64_t is_fd : 8;
+    uint64_t buffer_id;          /* of the exporter: a later allocation at the same place may have an equal CUipcMemHandle */
+    uint64_t process;            /* the exporter, gf_cuda_driver.process */
+};
+_Static_assert(sizeof(struct gf_cuda_handle) <= GF_IPC_HANDLE_BYTES, "our handle fits into a gf_ipc_handle");
 
 /* The process's one CUDA driver: made on first request, lives until exit. */
 struct gf_cuda_driver {
     gf_driver base;              /* first */
     struct gf_cuda_api api;
     uint64_t process;            /* random: tells this process from others, across PID namespaces too */
+    struct gf_fd_server server;  /* hands out memory that goes by a file descriptor */
     pthread_mutex_t lock;        /* guards devices[] and the reference counts in them */
     struct gf_cuda_device *devices[GF_CUDA_DEVICES];
     _Atomic(CUcontext) contexts[GF_CUDA_DEVICES];    /* of the devices, null where there is none; read without the lock */
@@ -56,6 +77,7 @@ struct gf_cuda_device {
     unsigned long long context_id;    /* 0: the driver does not tell */
     pthread_mutex_t mappings_lock;
     struct gf_cuda_mapping *mappings; /* under mappings_lock */
+    struct gf_cuda_piece *pieces;     /* likewise */
     struct gf_cuda_kernels kernels;
 };
 
@@ -79,6 +101,7 @@ bool gf_cuda_is_lost(struct gf_cuda_device *device);
 gf_status gf_cuda_pointer(gf_driver *driver, const void *address, struct gf_pointer *info);
 
 gf_status gf_cuda_alloc(gf_device *device, size_t bytes, void **address, struct gf_reason *why);
+gf_status gf_cuda_alloc_by(gf_device *device, enum gf_allocator by, size_t bytes, void **address, struct gf_reason *why);
 gf_status gf_cuda_managed_alloc(gf_device *device, size_t bytes, void **address, struct gf_reason *why);
 gf_status gf_cuda_free(gf_device *device, void *address);
 gf_status gf_cuda_pinned_alloc(gf_device *device, size_t bytes, void **address, struct gf_reason *why);
@@ -86,6 +109,17 @@ gf_status gf_cuda_pinned_free(gf_device *device, void *address);
 gf_status gf_cuda_host_register(gf_device *device, void *address, size_t bytes, struct gf_reason *why);
 gf_status gf_cuda_host_unregister(gf_device *device, void *address);
 void *gf_cuda_kernel_address(gf_device *device, const void *address);
+
+/* Maps physical memory at a fresh address, which kernels of this device reach, or leaves nothing; the mapping holds the memory. Our
+ * context is current, as for unmap. */
+CUresult gf_cuda_vmm_map(struct gf_cuda_device *device, CUmemGenericAllocationHandle physical, size_t bytes, CUdeviceptr *start);
+CUresult gf_cuda_vmm_unmap(struct gf_cuda_device *device, CUdeviceptr start, size_t bytes);
+/* May kernels of this device load and store there? For memory of the virtual memory functions, on whichever GPU it lies. */
+bool gf_cuda_vmm_reaches(struct gf_cuda_device *device, const void *address);
+/* Frees it if gf_cuda_alloc_by made it by the virtual memory functions, or else says false. Our context is current. */
+bool gf_cuda_vmm_free(struct gf_cuda_device *device, void *address, CUresult *result);
+/* The device ends; its memory may have gone with its context. */
+void gf_cuda_vmm_forget_all(struct gf_cuda_device *device);
 
 /* Ten times the major plus the minor compute capability: 90 is sm_90. */
 int gf_cuda_capability(const struct gf_cuda_device *device);
@@ -96,6 +130,15 @@ gf_status gf_cuda_ipc_export(gf_device *device, const void *address, struct gf_i
 gf_status gf_cuda_ipc_open(gf_device *device, const struct gf_ipc_handle *handle, void **address, struct gf_reason *why);
 gf_status gf_cuda_ipc_close(gf_device *device, void *address);
 void gf_cuda_ipc_close_all(struct gf_cuda_device *device);
+
+/* A descriptor of memory, for the driver's server; context: the gf_cuda_driver. */
+int gf_cuda_fd_give(void *context, const struct gf_fd_request *request, struct gf_reason *why);
+/* Can this device memory, no plain allocation, be shared by a descriptor? *server: who hands it out. GF_ERR_UNSUPPORTED with a
+ * sentence. */
+gf_status gf_cuda_fd_export(struct gf_cuda_device *device, const struct gf_pointer *info, uint64_t *server, struct gf_reason *why);
+/* Asks for the descriptor and maps the memory. GF_OK: *result is what the driver says to that; else it was not handed out. */
+gf_status gf_cuda_fd_import(struct gf_cuda_device *device, const struct gf_cuda_handle *handle, CUdeviceptr *start,
+                            CUresult *result, struct gf_reason *why);
 
 gf_status gf_cuda_stream_create(gf_device *device, gf_stream **stream, struct gf_reason *why);
 void gf_cuda_stream_destroy(gf_device *device, gf_stream *stream);

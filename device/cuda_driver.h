@@ -20,6 +20,9 @@
     F(cuCtxGetCurrent) F(cuCtxPushCurrent_v2) F(cuCtxPopCurrent_v2) F(cuCtxGetDevice) F(cuCtxSynchronize) F(cuCtxGetStreamPriorityRange)       \
     F(cuThreadExchangeStreamCaptureMode) F(cuPointerGetAttribute) F(cuPointerGetAttributes)                                 \
     F(cuMemGetInfo_v2) F(cuMemAlloc_v2) F(cuMemFree_v2) F(cuMemAllocManaged) F(cuMemHostRegister_v2) F(cuMemHostUnregister) \
+    F(cuMemCreate) F(cuMemRelease) F(cuMemAddressReserve) F(cuMemAddressFree) F(cuMemMap) F(cuMemUnmap)                     \
+    F(cuMemSetAccess) F(cuMemGetAccess) F(cuMemGetAllocationGranularity) F(cuMemRetainAllocationHandle)                     \
+    F(cuMemExportToShareableHandle) F(cuMemImportFromShareableHandle) F(cuMemAllocAsync)                                    \
     F(cuIpcGetMemHandle) F(cuIpcOpenMemHandle_v2) F(cuIpcCloseMemHandle)                                                    \
     F(cuStreamCreateWithPriority) F(cuStreamDestroy_v2) F(cuStreamQuery) F(cuStreamSynchronize)                             \
     F(cuStreamSetAttribute) F(cuMemcpyAsync) F(cuMemsetD8Async)                                                             \

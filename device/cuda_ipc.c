@@ -7,20 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a gf_ipc_handle holds. */
-struct handle {
-    CUipcMemHandle allocation;
-    uint64_t offset;             /* of the exported address in the allocation */
-    uint64_t bytes;              /* of the allocation */
-    uint64_t buffer_id;          /* of the exporter: a later allocation at the same place may have an equal CUipcMemHandle */
-    uint64_t process;            /* the exporter, gf_cuda_driver.process */
-};
-_Static_assert(sizeof(struct handle) <= GF_IPC_HANDLE_BYTES, "our handle fits into a gf_ipc_handle");
-
 /* One allocation of another process, mapped here. Owned by the device's table, under its mappings_lock. */
 struct gf_cuda_mapping {
     struct gf_cuda_mapping *next;
-    struct handle handle;
+    struct gf_cuda_handle handle;
     CUdeviceptr start;
     long uses;
 };
@@ -49,17 +39,39 @@ static gf_status refuse_export(const struct gf_pointer *info, struct gf_reason *
 {
     static const char *const kinds[] = {
         [GF_MEMORY_HOST] = "host memory", [GF_MEMORY_PINNED] = "pinned host memory", [GF_MEMORY_MANAGED] = "managed memory",
-        [GF_MEMORY_DEVICE] = "device memory of a pool (cudaMallocAsync) or of the virtual memory functions",
         [GF_MEMORY_INVALID] = "freed memory",
     };
     gf_reason_set(why, "%s cannot be mapped by other processes: plain cudaMalloc memory can", kinds[info->kind]);
     return GF_ERR_UNSUPPORTED;
 }
 
+static gf_status export_plain(struct gf_cuda_device *device, const struct gf_pointer *info, struct gf_cuda_handle *handle,
+                              struct gf_reason *why)
+{
+    struct gf_cuda_scope scope;
+    CUresult result = gf_cuda_enter(device, &scope);
+    if (result == CUDA_SUCCESS) {
+        result = gf_cuda_api_of(device)->cuIpcGetMemHandle(&handle->allocation, (CUdeviceptr)info->base);
+        gf_cuda_leave(device, &scope);
+    }
+    if (result == CUDA_SUCCESS)
+        return GF_OK;
+    gf_cuda_fail(gf_cuda_api_of(device), result, why, "exporting %zu bytes of CUDA device %d to other processes", info->size,
+                 device->base.ordinal);
+    return refusal(result);
+}
+
+static gf_status export_by_fd(struct gf_cuda_device *device, const struct gf_pointer *info, struct gf_cuda_handle *handle,
+                              struct gf_reason *why)
+{
+    handle->is_fd = true;
+    handle->by_fd.base = (uint64_t)info->base;
+    return gf_cuda_fd_export(device, info, &handle->by_fd.server, why);
+}
+
 gf_status gf_cuda_ipc_export(gf_device *base, const void *address, struct gf_ipc_handle *out, struct gf_reason *why)
 {
     struct gf_cuda_device *device = gf_cuda_device_of(base);
-    const struct gf_cuda_api *api = gf_cuda_api_of(device);
     struct gf_pointer info;
     gf_status status = gf_cuda_pointer(base->driver, address, &info);
     if (status != GF_OK) {
@@ -71,36 +83,29 @@ gf_status gf_cuda_ipc_export(gf_device *base, const void *address, struct gf_ipc
                       base->ordinal);
         return GF_ERR_UNSUPPORTED;
     }
-    if (!info.ipc)
+    if (info.kind != GF_MEMORY_DEVICE)
         return refuse_export(&info, why);
 
-    struct handle handle = {
+    struct gf_cuda_handle handle = {
         .offset = (uint64_t)((const char *)address - (const char *)info.base), .bytes = info.size,
         .buffer_id = info.buffer_id, .process = device->driver->process,
     };
-    struct gf_cuda_scope scope;
-    CUresult result = gf_cuda_enter(device, &scope);
-    if (result == CUDA_SUCCESS) {
-        result = api->cuIpcGetMemHandle(&handle.allocation, (CUdeviceptr)info.base);
-        gf_cuda_leave(device, &scope);
-    }
-    if (result != CUDA_SUCCESS) {
-        gf_cuda_fail(api, result, why, "exporting %zu bytes of CUDA device %d to other processes", info.size, base->ordinal);
-        return refusal(result);
-    }
+    status = info.ipc ? export_plain(device, &info, &handle, why) : export_by_fd(device, &info, &handle, why);
+    if (status != GF_OK)
+        return status;
     memset(out, 0, sizeof *out);
     memcpy(out->bytes, &handle, sizeof handle);
     return GF_OK;
 }
 
 /* Two exports of one allocation differ in the offset only. */
-static bool same_allocation(const struct handle *a, const struct handle *b)
+static bool same_allocation(const struct gf_cuda_handle *a, const struct gf_cuda_handle *b)
 {
     return a->process == b->process && a->buffer_id == b->buffer_id &&
            memcmp(&a->allocation, &b->allocation, sizeof a->allocation) == 0;
 }
 
-static struct gf_cuda_mapping *find_by_handle(struct gf_cuda_device *device, const struct handle *handle)
+static struct gf_cuda_mapping *find_by_handle(struct gf_cuda_device *device, const struct gf_cuda_handle *handle)
 {
     struct gf_cuda_mapping *mapping = device->mappings;
     while (mapping && !same_allocation(&mapping->handle, handle))
@@ -108,8 +113,19 @@ static struct gf_cuda_mapping *find_by_handle(struct gf_cuda_device *device, con
     return mapping;
 }
 
+static CUresult open_plain(struct gf_cuda_device *device, const struct gf_cuda_handle *handle, CUdeviceptr *start)
+{
+    struct gf_cuda_scope scope;
+    CUresult result = gf_cuda_enter(device, &scope);
+    if (result == CUDA_SUCCESS) {
+        result = gf_cuda_api_of(device)->cuIpcOpenMemHandle_v2(start, handle->allocation, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+        gf_cuda_leave(device, &scope);
+    }
+    return result;
+}
+
 /* mappings_lock is held. */
-static gf_status map(struct gf_cuda_device *device, const struct handle *handle, struct gf_cuda_mapping **made,
+static gf_status map(struct gf_cuda_device *device, const struct gf_cuda_handle *handle, struct gf_cuda_mapping **made,
                      struct gf_reason *why)
 {
     struct gf_cuda_mapping *mapping = calloc(1, sizeof *mapping);
@@ -118,12 +134,15 @@ static gf_status map(struct gf_cuda_device *device, const struct handle *handle,
         return GF_ERR_NO_MEMORY;
     }
     mapping->handle = *handle;
-    struct gf_cuda_scope scope;
-    CUresult result = gf_cuda_enter(device, &scope);
-    if (result == CUDA_SUCCESS) {
-        result = gf_cuda_api_of(device)->cuIpcOpenMemHandle_v2(&mapping->start, handle->allocation,
-                                                               CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-        gf_cuda_leave(device, &scope);
+    CUresult result = CUDA_SUCCESS;
+    gf_status status = GF_OK;
+    if (handle->is_fd)
+        status = gf_cuda_fd_import(device, handle, &mapping->start, &result, why);
+    else
+        result = open_plain(device, handle, &mapping->start);
+    if (status != GF_OK) {
+        free(mapping);
+        return status;
     }
     if (result != CUDA_SUCCESS) {
         free(mapping);
@@ -141,7 +160,7 @@ static gf_status map(struct gf_cuda_device *device, const struct handle *handle,
 gf_status gf_cuda_ipc_open(gf_device *base, const struct gf_ipc_handle *in, void **address, struct gf_reason *why)
 {
     struct gf_cuda_device *device = gf_cuda_device_of(base);
-    struct handle handle;
+    struct gf_cuda_handle handle;
     memcpy(&handle, in->bytes, sizeof handle);
     *address = NULL;
     if (handle.process == device->driver->process) {
@@ -168,7 +187,8 @@ static gf_status unmap(struct gf_cuda_device *device, struct gf_cuda_mapping **l
     struct gf_cuda_scope scope;
     CUresult result = gf_cuda_enter(device, &scope);
     if (result == CUDA_SUCCESS) {
-        result = gf_cuda_api_of(device)->cuIpcCloseMemHandle(mapping->start);
+        result = mapping->handle.is_fd ? gf_cuda_vmm_unmap(device, mapping->start, mapping->handle.bytes)
+                                       : gf_cuda_api_of(device)->cuIpcCloseMemHandle(mapping->start);
         gf_cuda_leave(device, &scope);
     }
     *link = mapping->next;

@@ -113,7 +113,8 @@ gf_status gf_cuda_free(gf_device *base, void *address)
         return GF_OK;
     CUresult result = gf_cuda_enter(device, &scope);
     if (result == CUDA_SUCCESS) {
-        result = gf_cuda_api_of(device)->cuMemFree_v2((CUdeviceptr)address);
+        if (!gf_cuda_vmm_free(device, address, &result))
+            result = gf_cuda_api_of(device)->cuMemFree_v2((CUdeviceptr)address);
         gf_cuda_leave(device, &scope);
     }
     if (result != CUDA_SUCCESS && !gf_cuda_is_gone(result))
@@ -218,7 +219,7 @@ static void *reach_host(struct gf_cuda_device *device, const void *address)
 
 /* Asked once or twice a call, so it does without entering the context where it can. Contexts of one GPU have address spaces of
  * their own: memory of another context of the program is out of our kernels' reach. Memory of no context (pools, virtual memory
- * functions) is within reach on its own GPU. */
+ * functions) is within reach on its own GPU, and on others where it was given to them. */
 void *gf_cuda_kernel_address(gf_device *base, const void *address)
 {
     struct gf_cuda_device *device = gf_cuda_device_of(base);
@@ -236,6 +237,7 @@ void *gf_cuda_kernel_address(gf_device *base, const void *address)
         return NULL;
     if (type == CU_MEMORYTYPE_HOST)
         return reach_host(device, address);
-    bool reached = managed || owner == device->context || (!owner && ordinal == device->handle);
+    bool reached = managed || owner == device->context ||
+                   (!owner && (ordinal == device->handle || gf_cuda_vmm_reaches(device, address)));
     return type == CU_MEMORYTYPE_DEVICE && reached ? (void *)(uintptr_t)address : NULL;
 }

@@ -38,9 +38,11 @@ libgpufifo_la_SOURCES += \
     device/cuda_device.h \
     device/cuda_driver.c \
     device/cuda_driver.h \
+    device/cuda_fd.c \
     device/cuda_ipc.c \
     device/cuda_launch.c \
     device/cuda_lines.c \
     device/cuda_memory.c \
-    device/cuda_stream.c
+    device/cuda_stream.c \
+    device/cuda_vmm.c
 endif

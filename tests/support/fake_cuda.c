@@ -2,7 +2,7 @@
  *
  * The fake driver: one GPU, sm_90, whose memory is host memory. Its state is this library's, as a driver's is.
  */
-#include "tests/support/fake_cuda.h"
+#include "tests/support/fake_cuda_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,21 +14,12 @@
 
 enum { MEMORIES = 256, STREAMS = 64, FUNCTIONS = 64, STACK = 8 };
 
-struct memory {
-    char *start;
-    size_t bytes;
-    enum fake_memory kind;
-    unsigned long long id;
-    CUcontext owner;
-    bool ours;                   /* allocated here, not the caller's own */
-};
-
 struct CUstream_st {
     unsigned long long context;  /* 0: not in use */
 };
 
 static struct fake_cuda fake;
-static struct memory memories[MEMORIES];
+static struct fake_range memories[MEMORIES];
 static struct CUstream_st streams[STREAMS];
 static struct { const char *name; int calls; } functions[FUNCTIONS];
 static unsigned long long context_id, last_id;
@@ -41,7 +32,7 @@ static _Thread_local CUstreamCaptureMode capture;
 #define PRIMARY ((CUcontext)&primary_context)
 
 /* Every function begins here: counts the call, and fails if the test wants that. */
-static CUresult enter(const char *name)
+CUresult fake_enter(const char *name)
 {
     int i = 0;
     while (functions[i].name && strcmp(functions[i].name, name) != 0)
@@ -51,17 +42,17 @@ static CUresult enter(const char *name)
     return fake.fail_function && strcmp(fake.fail_function, name) == 0 ? fake.fail_result : CUDA_SUCCESS;
 }
 
-static CUresult enter_initialised(const char *name)
+CUresult fake_enter_initialised(const char *name)
 {
-    CUresult result = enter(name);
+    CUresult result = fake_enter(name);
     if (result != CUDA_SUCCESS)
         return result;
     return fake.shut_down ? CUDA_ERROR_DEINITIALIZED : fake.initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
-static CUresult enter_context(const char *name)
+CUresult fake_enter_context(const char *name)
 {
-    CUresult result = enter_initialised(name);
+    CUresult result = fake_enter_initialised(name);
     if (result != CUDA_SUCCESS)
         return result;
     if (!depth)
@@ -69,20 +60,17 @@ static CUresult enter_context(const char *name)
     return stack[depth - 1] == PRIMARY && !fake.active ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_SUCCESS;
 }
 
-/* The body of a function: returns from it when it may not go on. */
-#define ENTER(how) do { CUresult entered = how(__func__); if (entered != CUDA_SUCCESS) return entered; } while (0)
-
 static CUresult enter_stream(const char *name, CUstream stream)
 {
-    CUresult result = enter_context(name);
-    if (result == CUDA_SUCCESS && stream->context != context_id)
+    CUresult result = fake_enter_context(name);
+    if (result == CUDA_SUCCESS && stream != CU_STREAM_PER_THREAD && stream->context != context_id)
         fake.misuses++;
     return result;
 }
 #define ENTER_STREAM(stream) \
     do { CUresult entered = enter_stream(__func__, stream); if (entered != CUDA_SUCCESS) return entered; } while (0)
 
-static struct memory *find(CUdeviceptr address)
+struct fake_range *fake_find(CUdeviceptr address)
 {
     for (int i = 0; i < MEMORIES; i++) {
         if (memories[i].start && address - (CUdeviceptr)memories[i].start < memories[i].bytes)
@@ -91,16 +79,18 @@ static struct memory *find(CUdeviceptr address)
     return NULL;
 }
 
-static struct memory *note(void *start, size_t bytes, enum fake_memory kind, bool ours)
+struct fake_range *fake_note(void *start, size_t bytes, enum fake_memory kind, bool ours)
 {
-    struct memory *memory = memories;
+    struct fake_range *memory = memories;
     while (memory->start)
         memory++;
-    *memory = (struct memory){ start, bytes, kind, ++last_id, depth ? stack[depth - 1] : PRIMARY, ours };
+    *memory = (struct fake_range){
+        .start = start, .bytes = bytes, .kind = kind, .id = ++last_id, .owner = depth ? stack[depth - 1] : PRIMARY, .ours = ours,
+    };
     return memory;
 }
 
-static void forget(struct memory *memory)
+void fake_forget(struct fake_range *memory)
 {
     if (memory->ours)
         free(memory->start);
@@ -111,7 +101,7 @@ static void forget_all(void)
 {
     for (int i = 0; i < MEMORIES; i++) {
         if (memories[i].start)
-            forget(&memories[i]);
+            fake_forget(&memories[i]);
     }
 }
 
@@ -133,7 +123,7 @@ static void reset_device(bool again)
 
 static CUdeviceptr make(enum fake_memory kind, size_t bytes)
 {
-    return (CUdeviceptr)note(calloc(1, bytes), bytes, kind, true)->start;
+    return (CUdeviceptr)fake_note(calloc(1, bytes), bytes, kind, true)->start;
 }
 
 static CUcontext current(void) { return depth ? stack[depth - 1] : NULL; }
@@ -160,8 +150,8 @@ __attribute__((visibility("default"))) struct fake_cuda *fake_cuda(void)
     return &fake;
 }
 
-CUresult cuInit(unsigned flags) { (void)flags; ENTER(enter); fake.initialised = true; return CUDA_SUCCESS; }
-CUresult cuDriverGetVersion(int *version) { *version = FAKE_CUDA_VERSION; return enter(__func__); }
+CUresult cuInit(unsigned flags) { (void)flags; ENTER(fake_enter); fake.initialised = true; return CUDA_SUCCESS; }
+CUresult cuDriverGetVersion(int *version) { *version = FAKE_CUDA_VERSION; return fake_enter(__func__); }
 
 CUresult cuGetErrorName(CUresult error, const char **name)
 {
@@ -169,7 +159,7 @@ CUresult cuGetErrorName(CUresult error, const char **name)
         { CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY" }, { CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE" },
         { CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS" },
         { CUDA_ERROR_CONTEXT_IS_DESTROYED, "CUDA_ERROR_CONTEXT_IS_DESTROYED" },
-        { CUDA_ERROR_ALREADY_MAPPED, "CUDA_ERROR_ALREADY_MAPPED" },
+        { CUDA_ERROR_ALREADY_MAPPED, "CUDA_ERROR_ALREADY_MAPPED" }, { CUDA_ERROR_NOT_PERMITTED, "CUDA_ERROR_NOT_PERMITTED" },
     };
     *name = NULL;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -185,13 +175,13 @@ CUresult cuGetErrorString(CUresult error, const char **text)
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetCount(int *count) { ENTER(enter_initialised); *count = fake.devices; return CUDA_SUCCESS; }
-CUresult cuDeviceGet(CUdevice *device, int ordinal) { ENTER(enter_initialised); *device = ordinal; return CUDA_SUCCESS; }
+CUresult cuDeviceGetCount(int *count) { ENTER(fake_enter_initialised); *count = fake.devices; return CUDA_SUCCESS; }
+CUresult cuDeviceGet(CUdevice *device, int ordinal) { ENTER(fake_enter_initialised); *device = ordinal; return CUDA_SUCCESS; }
 
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice device)
 {
     int capability = device == 0 ? 90 : fake.capability;
-    ENTER(enter_initialised);
+    ENTER(fake_enter_initialised);
     switch ((int)which) {
     case CU_DEVICE_ATTRIBUTE_INTEGRATED: *value = 0; break;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 132; break;
@@ -207,7 +197,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice dev
 #ifndef FAKE_CUDA_WITHOUT_UUID
 CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
 {
-    ENTER(enter_initialised);
+    ENTER(fake_enter_initialised);
     memset(uuid, 0x5a + device, sizeof *uuid);
     return CUDA_SUCCESS;
 }
@@ -216,14 +206,14 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
 CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute which, CUdevice from, CUdevice to)
 {
     (void)which;
-    ENTER(enter_initialised);
+    ENTER(fake_enter_initialised);
     *value = fake.nvlink;
     return from != to ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuDeviceGetPCIBusId(char *id, int bytes, CUdevice device)
 {
-    ENTER(enter_initialised);
+    ENTER(fake_enter_initialised);
     snprintf(id, (size_t)bytes, "FFFF:FF:%02X.0", (unsigned)device);
     return CUDA_SUCCESS;
 }
@@ -231,7 +221,7 @@ CUresult cuDeviceGetPCIBusId(char *id, int bytes, CUdevice device)
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
     (void)device;
-    ENTER(enter_initialised);
+    ENTER(fake_enter_initialised);
     if (!fake.active)
         context_id = ++last_id;
     fake.active = true;
@@ -243,7 +233,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
     (void)device;
-    ENTER(enter_initialised);
+    ENTER(fake_enter_initialised);
     if (--fake.retained == 0)
         reset_device(false);
     return CUDA_SUCCESS;
@@ -252,7 +242,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
 {
     (void)device;
-    ENTER(enter_initialised);
+    ENTER(fake_enter_initialised);
     *flags = 0;
     *active = fake.active;
     return CUDA_SUCCESS;
@@ -260,20 +250,20 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *activ
 
 CUresult cuCtxGetId(CUcontext context, unsigned long long *id)
 {
-    ENTER(enter_initialised);
+    ENTER(fake_enter_initialised);
     *id = context == PRIMARY ? context_id : 1;
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetCurrent(CUcontext *context) { ENTER(enter_initialised); *context = depth ? stack[depth - 1] : NULL; return CUDA_SUCCESS; }
-CUresult cuCtxPushCurrent_v2(CUcontext context) { ENTER(enter_initialised); stack[depth++] = context; return CUDA_SUCCESS; }
-CUresult cuCtxPopCurrent_v2(CUcontext *context) { ENTER(enter_initialised); *context = stack[--depth]; return CUDA_SUCCESS; }
-CUresult cuCtxGetDevice(CUdevice *device) { ENTER(enter_context); *device = 0; return CUDA_SUCCESS; }
-CUresult cuCtxSynchronize(void) { return enter_context(__func__); }
+CUresult cuCtxGetCurrent(CUcontext *context) { ENTER(fake_enter_initialised); *context = depth ? stack[depth - 1] : NULL; return CUDA_SUCCESS; }
+CUresult cuCtxPushCurrent_v2(CUcontext context) { ENTER(fake_enter_initialised); stack[depth++] = context; return CUDA_SUCCESS; }
+CUresult cuCtxPopCurrent_v2(CUcontext *context) { ENTER(fake_enter_initialised); *context = stack[--depth]; return CUDA_SUCCESS; }
+CUresult cuCtxGetDevice(CUdevice *device) { ENTER(fake_enter_context); *device = 0; return CUDA_SUCCESS; }
+CUresult cuCtxSynchronize(void) { return fake_enter_context(__func__); }
 
 CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {
-    ENTER(enter_context);
+    ENTER(fake_enter_context);
     *least = 0;
     *greatest = -5;
     return CUDA_SUCCESS;
@@ -281,14 +271,14 @@ CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
-    ENTER(enter_initialised);
+    ENTER(fake_enter_initialised);
     CUstreamCaptureMode before = capture;
     capture = *mode;
     *mode = before;
     return CUDA_SUCCESS;
 }
 
-static void answer(CUpointer_attribute which, void *data, struct memory *memory)
+static void answer(CUpointer_attribute which, void *data, struct fake_range *memory)
 {
     bool host = memory && memory->kind == FAKE_REGISTERED;
     switch (which) {
@@ -296,11 +286,12 @@ static void answer(CUpointer_attribute which, void *data, struct memory *memory)
         *(CUmemorytype *)data = !memory ? 0 : host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
         break;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(int *)data = memory && memory->kind == FAKE_MANAGED; break;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)data = memory ? 0 : -2; break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)data = !memory ? -2 : memory->kind == FAKE_VMM && fake.elsewhere; break;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: *(int *)data = memory && memory->kind == FAKE_DEVICE; break;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)data = memory ? (CUdeviceptr)memory->start : 0; break;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)data = memory ? memory->bytes : 0; break;
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: *(unsigned long long *)data = memory ? memory->id : 0; break;
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: *(void **)data = memory && memory->kind == FAKE_POOL ? memory : NULL; break;
     case CU_POINTER_ATTRIBUTE_CONTEXT: *(CUcontext *)data = memory ? memory->owner : NULL; break;
     default: abort();
     }
@@ -308,8 +299,8 @@ static void answer(CUpointer_attribute which, void *data, struct memory *memory)
 
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute which, CUdeviceptr address)
 {
-    ENTER(enter_initialised);
-    struct memory *memory = find(address);
+    ENTER(fake_enter_initialised);
+    struct fake_range *memory = fake_find(address);
     if (!memory)
         return CUDA_ERROR_INVALID_VALUE;
     if (which != CU_POINTER_ATTRIBUTE_DEVICE_POINTER)
@@ -323,8 +314,8 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute which, CUdevicept
 
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *which, void **data, CUdeviceptr address)
 {
-    ENTER(enter_initialised);
-    struct memory *memory = find(address);
+    ENTER(fake_enter_initialised);
+    struct fake_range *memory = fake_find(address);
     for (unsigned i = 0; i < count; i++)
         answer(which[i], data[i], memory);
     return CUDA_SUCCESS;
@@ -332,7 +323,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *which, void
 
 CUresult cuMemGetInfo_v2(size_t *available, size_t *total)
 {
-    ENTER(enter_context);
+    ENTER(fake_enter_context);
     *available = 1ull << 30;
     *total = 4ull << 30;
     return CUDA_SUCCESS;
@@ -340,52 +331,61 @@ CUresult cuMemGetInfo_v2(size_t *available, size_t *total)
 
 CUresult cuMemAlloc_v2(CUdeviceptr *memory, size_t bytes)
 {
-    ENTER(enter_context);
+    ENTER(fake_enter_context);
     *memory = make(FAKE_DEVICE, bytes);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr *memory, size_t bytes, CUstream stream)
+{
+    ENTER(fake_enter_context);
+    if (stream != CU_STREAM_PER_THREAD)
+        return CUDA_ERROR_INVALID_VALUE;
+    *memory = make(FAKE_POOL, bytes);
     return CUDA_SUCCESS;
 }
 
 CUresult cuMemAllocManaged(CUdeviceptr *memory, size_t bytes, unsigned flags)
 {
     (void)flags;
-    ENTER(enter_context);
+    ENTER(fake_enter_context);
     *memory = make(FAKE_MANAGED, bytes);
     return CUDA_SUCCESS;
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address)
 {
-    ENTER(enter_context);
-    struct memory *memory = find(address);
+    ENTER(fake_enter_context);
+    struct fake_range *memory = fake_find(address);
     if (!memory || (CUdeviceptr)memory->start != address)
         return CUDA_ERROR_INVALID_VALUE;
-    forget(memory);
+    fake_forget(memory);
     return CUDA_SUCCESS;
 }
 
 CUresult cuMemHostRegister_v2(void *address, size_t bytes, unsigned flags)
 {
     (void)flags;
-    ENTER(enter_context);
-    if (find((CUdeviceptr)address))
+    ENTER(fake_enter_context);
+    if (fake_find((CUdeviceptr)address))
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-    note(address, bytes, FAKE_REGISTERED, false);
+    fake_note(address, bytes, FAKE_REGISTERED, false);
     return CUDA_SUCCESS;
 }
 
 CUresult cuMemHostUnregister(void *address)
 {
-    ENTER(enter_context);
-    struct memory *memory = find((CUdeviceptr)address);
+    ENTER(fake_enter_context);
+    struct fake_range *memory = fake_find((CUdeviceptr)address);
     if (!memory || memory->kind != FAKE_REGISTERED)
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-    forget(memory);
+    fake_forget(memory);
     return CUDA_SUCCESS;
 }
 
 CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)
 {
-    ENTER(enter_context);
+    ENTER(fake_enter_context);
     memset(handle, 0, sizeof *handle);
     memcpy(handle, &address, sizeof address);
     return CUDA_SUCCESS;
@@ -395,7 +395,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *address, CUipcMemHandle handle, unsi
 {
     (void)handle;
     (void)flags;
-    ENTER(enter_context);
+    ENTER(fake_enter_context);
     if (fake.maps_once && fake.mappings > 0)
         return CUDA_ERROR_ALREADY_MAPPED;
     *address = make(FAKE_IMPORTED, 4096);
@@ -405,18 +405,18 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *address, CUipcMemHandle handle, unsi
 
 CUresult cuIpcCloseMemHandle(CUdeviceptr address)
 {
-    ENTER(enter_context);
-    struct memory *memory = find(address);
+    ENTER(fake_enter_context);
+    struct fake_range *memory = fake_find(address);
     if (!memory || memory->kind != FAKE_IMPORTED)
         return CUDA_ERROR_INVALID_VALUE;
-    forget(memory);
+    fake_forget(memory);
     fake.mappings--;
     return CUDA_SUCCESS;
 }
 
 CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
 {
-    ENTER(enter_context);
+    ENTER(fake_enter_context);
     if (flags != CU_STREAM_NON_BLOCKING || priority != -5)
         return CUDA_ERROR_INVALID_VALUE;
     *stream = streams;
@@ -448,7 +448,7 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size_t bytes, CUstream stream)
 {
     ENTER_STREAM(stream);
-    if (!find(to))
+    if (!fake_find(to))
         return CUDA_ERROR_INVALID_VALUE;
     memset((void *)to, byte, bytes);
     return CUDA_SUCCESS;
@@ -457,19 +457,19 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size_t bytes, CUstr
 CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
     (void)image;
-    ENTER(enter_context);
+    ENTER(fake_enter_context);
     *module = (CUmodule)&module_object;
     fake.modules++;
     return CUDA_SUCCESS;
 }
 
-CUresult cuModuleUnload(CUmodule module) { (void)module; ENTER(enter_context); fake.modules--; return CUDA_SUCCESS; }
+CUresult cuModuleUnload(CUmodule module) { (void)module; ENTER(fake_enter_context); fake.modules--; return CUDA_SUCCESS; }
 
 /* A function is the place where its name is kept. */
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
     (void)module;
-    ENTER(enter_context);
+    ENTER(fake_enter_context);
     int i = 0;
     while (function_objects[i][0] && strcmp(function_objects[i], name) != 0)
         i++;
@@ -478,7 +478,7 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     return CUDA_SUCCESS;
 }
 
-CUresult cuFuncLoad(CUfunction function) { (void)function; return enter_context(__func__); }
+CUresult cuFuncLoad(CUfunction function) { (void)function; return fake_enter_context(__func__); }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned y, unsigned z, unsigned threads, unsigned ty, unsigned tz,
                         unsigned shared, CUstream stream, void **parameters, void **extra)

@@ -13,7 +13,7 @@
 
 enum { FAKE_SHIFT = 1 << 20 };      /* the device's addresses of registered host memory are this much higher */
 
-enum fake_memory { FAKE_DEVICE, FAKE_POOL, FAKE_MANAGED, FAKE_REGISTERED, FAKE_IMPORTED };
+enum fake_memory { FAKE_DEVICE, FAKE_POOL, FAKE_MANAGED, FAKE_REGISTERED, FAKE_IMPORTED, FAKE_VMM };
 
 struct fake_cuda {
     /* What the test sets. */
@@ -26,6 +26,8 @@ struct fake_cuda {
     int capability;                 /* compute capability of device 1, times ten; device 0 has 90 */
     bool nvlink;                    /* between devices 0 and 1 */
     bool maps_once;                 /* memory of other processes: refuses a second mapping while there is one */
+    bool elsewhere;                 /* memory of the virtual memory functions is on device 1, */
+    bool no_access;                 /* and device 0 has no access to it */
     bool shut_down;                 /* the driver has ended, as it does when the process leaves main */
 
     /* What the test reads. */
@@ -34,6 +36,8 @@ struct fake_cuda {
     bool active;                    /* the primary context is there */
     int retained;                   /* references to it */
     int streams, mappings, modules; /* alive */
+    int physicals;                  /* alive: memory of the virtual memory functions, by handle or mapping */
+    int reservations;               /* of addresses */
     int misuses;                    /* uses of an object of a dead context: the real driver may crash */
     char launched[64];              /* name of the last kernel launched */
     unsigned blocks, threads;
