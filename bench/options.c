@@ -32,8 +32,8 @@ static const char usage[] =
     "  --window N                 messages in flight (default 64; fewer where they would take more than 1G)\n"
     "  --type NAME                of allreduce: float, double, int8, int32, int64 (default float)\n"
     "  --op NAME                  of allreduce: sum, prod, max, min (default sum)\n"
-    "  --memory KIND[,KIND]       host, pinned, managed, device: of allreduce's send and receive buffer, else of the first and\n"
-    "                             the second rank of a pair (default device,device)\n"
+    "  --memory KIND[,KIND]       host, pinned, managed, device, vmm, vmm_private, pool: of allreduce's send\n"
+    "                             and receive buffer, else of the first and the second rank of a pair (default device,device)\n"
     "  --device NAME              cuda or emulated (default: as the environment says, else a GPU)\n"
     "  --staged                   measure in turn with it what a program without gpufifo would do: copy to pinned host memory,\n"
     "                             call MPI there, copy back\n"
@@ -61,7 +61,9 @@ static const struct bench_type types[] = {
 static const struct bench_op ops[] = { { "sum", MPI_SUM }, { "prod", MPI_PROD }, { "max", MPI_MAX }, { "min", MPI_MIN } };
 
 static const char *const memory_names[] = { [GPUFIFO_MEMORY_HOST] = "host", [GPUFIFO_MEMORY_PINNED] = "pinned",
-                                            [GPUFIFO_MEMORY_MANAGED] = "managed", [GPUFIFO_MEMORY_DEVICE] = "device" };
+                                            [GPUFIFO_MEMORY_MANAGED] = "managed", [GPUFIFO_MEMORY_DEVICE] = "device",
+                                            [GPUFIFO_MEMORY_VMM] = "vmm", [GPUFIFO_MEMORY_VMM_PRIVATE] = "vmm_private",
+                                            [GPUFIFO_MEMORY_POOL] = "pool" };
 
 static const char *const test_names[] = { [BENCH_ALLREDUCE] = "allreduce", [BENCH_LATENCY] = "latency",
                                           [BENCH_BANDWIDTH] = "bandwidth", [BENCH_BIBANDWIDTH] = "bibandwidth",
@@ -112,11 +114,11 @@ static int number_read(const char *option, const char *text, int least, int most
 static enum gpufifo_memory kind_read(const char *name, size_t length, const char *all)
 {
     for (size_t kind = 0; kind < sizeof memory_names / sizeof *memory_names; kind++) {
-        if (strlen(memory_names[kind]) == length && strncmp(memory_names[kind], name, length) == 0) {
+        if (memory_names[kind] && strlen(memory_names[kind]) == length && strncmp(memory_names[kind], name, length) == 0) {
             return (enum gpufifo_memory)kind;
         }
     }
-    bad("memory", all, "one or two of host, pinned, managed, device, with a comma between");
+    bad("memory", all, "one or two of host, pinned, managed, device, vmm, vmm_private, pool, with a comma between");
 }
 
 static void memory_read(struct bench_options *options, const char *text)

@@ -15,6 +15,7 @@ EXTRA_DIST += \
     tests/gpu/sections/kernels.sh \
     tests/gpu/sections/latency.sh \
     tests/gpu/sections/ll128.sh \
+    tests/gpu/sections/memory.sh \
     tests/gpu/sections/mps.sh \
     tests/gpu/sections/nomps.sh \
     tests/gpu/sections/overhead.sh \

@@ -10,8 +10,8 @@
 # them. A section takes from seconds to some minutes:
 set -u
 
-order="build device kernels ll128 fifo pull pack sanitizer mps cases nomps pt2pt pt2pt-nomps proxy zerocopy direct bench plot latency
-    agent overhead demo"
+order="build device kernels ll128 fifo pull pack sanitizer mps cases nomps pt2pt pt2pt-nomps proxy zerocopy direct memory bench plot
+    latency agent overhead demo"
 source=$(cd "$(dirname "$0")/../.." && pwd)
 folder=$source/tests/gpu/sections
 build=$source/build-gpu
