@@ -186,6 +186,16 @@ static bool find_shift(gf_device *device, const void *base, bool packed, ptrdiff
     return kernel != NULL;
 }
 
+/* The parts stay, block by block. */
+static void drop_kernel_parts(struct gf_transfer *transfer, struct gf_stage_pool *pool)
+{
+    if (transfer->kernel_parts) {
+        gf_bounce_free(pool, transfer->kernel_parts, transfer->count * sizeof *transfer->kernel_parts);
+    }
+    transfer->kernel_parts = NULL;
+    transfer->tiles = 0;
+}
+
 static gf_status write_kernel_parts(struct gf_transfer *transfer, const struct copy *copy, struct gf_stage_pool *pool,
                                     struct gf_reason *why)
 {
@@ -212,6 +222,10 @@ static gf_status write_kernel_parts(struct gf_transfer *transfer, const struct c
         transfer->kernel_parts[i] = gf_pack_plan_part(gf_flat_of(transfer->parts[i].type), &part);
         transfer->kernel_parts[i].first_tile = transfer->tiles;
         transfer->tiles += gf_pack_part_tiles(&transfer->kernel_parts[i]);
+    }
+    if (status == GF_ERR_NO_MEMORY) {   /* the device has no room for a list of blocks */
+        drop_kernel_parts(transfer, pool);
+        return GF_OK;
     }
     return status;
 }
@@ -306,7 +320,11 @@ static gf_status launch_parts(const struct gf_transfer *transfer, struct gf_stag
 {
     gf_device *device = lane->device;
     int blocks = gf_pack_plan_blocks(transfer->tiles, device->caps.blocks);
+    gf_status status = gf_lane_count_blocks(lane, why);
 
+    if (status != GF_OK) {
+        return status == GF_ERR_NO_MEMORY ? GF_ERR_UNSUPPORTED : status;
+    }
     gf_pvars_count_driver_call(&mca_coll_gpufifo_component.pvars);
     if (transfer->count == 1) {
         struct gf_pack_work one = {.task = task_of(lane), .part = transfer->kernel_parts[0]};
@@ -354,9 +372,7 @@ gf_status gf_transfer_queue(const struct gf_transfer *transfer, struct gf_stage_
 
 void gf_transfer_release(struct gf_transfer *transfer, struct gf_stage_pool *pool)
 {
-    if (transfer->kernel_parts) {
-        gf_bounce_free(pool, transfer->kernel_parts, transfer->count * sizeof *transfer->kernel_parts);
-    }
+    drop_kernel_parts(transfer, pool);
     free_parts(transfer);
     *transfer = (struct gf_transfer){0};
 }

@@ -298,12 +298,6 @@ static gf_status lane_create(struct gf_stage_pool *pool, struct gf_stage_lane **
     if (status == GF_OK) {
         status = gf_device_pinned_alloc(lane->device, sizeof *lane->words, (void **)&lane->words, why);
     }
-    if (status == GF_OK) {
-        status = gf_device_alloc(lane->device, sizeof *lane->blocks_done, (void **)&lane->blocks_done, why);
-    }
-    if (status == GF_OK) {
-        status = gf_device_fill(lane->device, lane->stream, lane->blocks_done, 0, sizeof *lane->blocks_done);
-    }
     if (status != GF_OK) {
         lane_destroy(lane);
         return status;
@@ -331,4 +325,15 @@ void gf_lane_release(struct gf_stage_lane *lane)
     lane->next = pool->idle;
     pool->idle = lane;
     pthread_mutex_unlock(&pool->staging->lock);
+}
+
+gf_status gf_lane_count_blocks(struct gf_stage_lane *lane, struct gf_reason *why)
+{
+    gf_status status;
+
+    if (lane->blocks_done) {
+        return GF_OK;
+    }
+    status = gf_device_alloc(lane->device, sizeof *lane->blocks_done, (void **)&lane->blocks_done, why);
+    return status == GF_OK ? gf_device_fill(lane->device, lane->stream, lane->blocks_done, 0, sizeof *lane->blocks_done) : status;
 }

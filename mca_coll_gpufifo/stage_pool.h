@@ -46,7 +46,7 @@ struct gf_stage_lane {
     gf_device *device;
     gf_stream *stream;
     struct gf_lane_words *words;       /* pinned */
-    uint32_t *blocks_done;             /* device memory */
+    uint32_t *blocks_done;             /* device memory; null before the first launch */
     uint64_t ticket;
     struct gf_stage_pool *pool;
     struct gf_stage_lane *next;        /* the pool's idle lanes */
@@ -71,5 +71,9 @@ void gf_bounce_free(struct gf_stage_pool *pool, void *address, size_t bytes);
 /* A lane without work in its stream, and back again: the caller has seen its work end. */
 gf_status gf_lane_acquire(struct gf_stage_pool *pool, struct gf_stage_lane **lane, struct gf_reason *why);
 void gf_lane_release(struct gf_stage_lane *lane);
+
+/* Before a launch in the lane's stream: makes blocks_done, if that is not done yet. GF_ERR_NO_MEMORY: the device is full, so
+ * nothing can be launched; copies can. */
+gf_status gf_lane_count_blocks(struct gf_stage_lane *lane, struct gf_reason *why);
 
 #endif

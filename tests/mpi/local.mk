@@ -110,6 +110,11 @@ EXTRA_DIST += tests/mpi/runs.sh
 # Staged collectives: every one, in every form.
 stage_test_sources = tests/mpi/stage_case.c tests/mpi/stage_case.h tests/mpi/stage_plan.c tests/mpi/stage_plan.h \
     tests/mpi/stage_collectives.c tests/mpi/stage_collectives.h tests/mpi/stage_types.c tests/mpi/stage_types.h
+check_PROGRAMS += tests/mpi/test_full
+tests_mpi_test_full_SOURCES = tests/mpi/test_full.c
+tests_mpi_test_full_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_test_full_LDADD = $(mpi_test_libs)
+
 check_PROGRAMS += tests/mpi/test_stage
 tests_mpi_test_stage_SOURCES = tests/mpi/test_stage.c $(stage_test_sources)
 tests_mpi_test_stage_CPPFLAGS = $(mpi_test_cppflags)

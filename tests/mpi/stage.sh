@@ -8,4 +8,6 @@ for ranks in 1 2 3 5; do
     run $ranks tests/mpi/test_stage seed=$ranks
     run $ranks tests/mpi/test_stage_flight seed=$ranks
 done
+run 1 +memory=16M tests/mpi/test_full
+run 3 +memory=16M tests/mpi/test_full
 finish

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The program has taken all of the device's memory before the first call: collectives go by ways that need none.
+ *
+ * Usage: test_full      (with a device of some MiB, which this takes)
+ */
+#include <mpi.h>
+
+#include "tests/mpi/harness.h"
+
+enum { COUNT = 3000, MOST_TAKEN = 4096 };
+
+/* So many bytes at a time until there are no more; returns how many allocations that makes. */
+static int take(struct harness *h, void **taken, int already, size_t bytes)
+{
+    int count = already;
+
+    while (count < MOST_TAKEN && gpufifo_alloc(h->device, GPUFIFO_MEMORY_DEVICE, bytes, &taken[count]) == 0) {
+        count++;
+    }
+    return count;
+}
+
+static void check_allreduce(struct harness *h, struct buffer *data)
+{
+    int numbers[COUNT];
+    long wrong = 0;
+
+    for (int i = 0; i < COUNT; i++) {
+        numbers[i] = h->rank + i;
+    }
+    buffer_write(data, numbers);
+    int result = MPI_Allreduce(MPI_IN_PLACE, data->data, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    buffer_read(data, numbers);
+    for (int i = 0; i < COUNT; i++) {
+        wrong += numbers[i] != h->ranks * (h->ranks - 1) / 2 + h->ranks * i;
+    }
+    harness_check(h, result == MPI_SUCCESS && wrong == 0, "allreduce gives %d, %ld numbers are wrong", result, wrong);
+}
+
+/* Rank 0's, in the places that the type has; is_data tells which these are, of its span. */
+static void check_bcast(struct harness *h, struct buffer *data, const char *what, MPI_Datatype type, const char *is_data)
+{
+    int numbers[COUNT];
+    long wrong = 0;
+
+    for (int i = 0; i < COUNT; i++) {
+        numbers[i] = h->rank * COUNT + i;
+    }
+    buffer_write(data, numbers);
+    int result = MPI_Bcast(data->data, 1, type, 0, MPI_COMM_WORLD);
+    buffer_read(data, numbers);
+    for (int i = 0; i < COUNT; i++) {
+        wrong += numbers[i] != (is_data[i] ? 0 : h->rank * COUNT) + i;
+    }
+    harness_check(h, result == MPI_SUCCESS && wrong == 0, "broadcast of %s gives %d, %ld numbers are wrong", what, result, wrong);
+    MPI_Type_free(&type);
+}
+
+/* With gaps: one that is described by dimensions, one by a list. */
+static void check_types(struct harness *h, struct buffer *data)
+{
+    int lengths[COUNT / 8], places[COUNT / 8];
+    char strided[COUNT] = {0}, listed[COUNT] = {0};
+    MPI_Datatype type;
+
+    for (int i = 0; i < COUNT; i += 4) {
+        strided[i] = 1;
+    }
+    MPI_Type_vector(COUNT / 4, 1, 4, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    check_bcast(h, data, "a vector", type, strided);
+    for (int i = 0; i < COUNT / 8; i++) {
+        lengths[i] = 1 + i % 3;
+        places[i] = 8 * i + i % 4;
+        for (int j = 0; j < lengths[i]; j++) {
+            listed[places[i] + j] = 1;
+        }
+    }
+    MPI_Type_indexed(COUNT / 8, lengths, places, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    check_bcast(h, data, "a list of blocks", type, listed);
+}
+
+int main(int argc, char **argv)
+{
+    static void *taken[MOST_TAKEN];
+    struct harness h;
+    struct buffer data;
+    int count = 0;
+
+    harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    buffer_create(&h, &data, GPUFIFO_MEMORY_DEVICE, COUNT * sizeof(int), 0);
+    for (size_t bytes = (size_t)1 << 30; bytes >= 1; bytes /= 4) {
+        count = take(&h, taken, count, bytes);
+    }
+    harness_check(&h, count < MOST_TAKEN, "the device's memory is not full: set GPUFIFO_EMULATED=memory=16M");
+    check_allreduce(&h, &data);
+    check_types(&h, &data);
+    while (count > 0) {
+        gpufifo_free(h.device, taken[--count]);
+    }
+    check_allreduce(&h, &data);
+    check_types(&h, &data);
+    buffer_destroy(&data, "full");
+    return harness_finish(&h);
+}
