@@ -9,8 +9,8 @@
 #include "mca_coll_gpufifo/mailbox.h"
 #include "mca_coll_gpufifo/card.h"
 
-/* Why this communicator can never be native, or null. All its ranks that ask come to the same answer. Who has published no card does not
- * take part, and would never answer. */
+/* Why this communicator can never be native, or null. All its ranks that ask come to the same answer. Who has published no card
+ * does not take part, and would never answer. */
 static const char *reason_against(ompi_communicator_t *comm)
 {
     struct gf_cards *cards = mca_coll_gpufifo_component.pt2pt.cards;
@@ -36,7 +36,8 @@ static const char *reason_against(ompi_communicator_t *comm)
 static void stage_for_ever(mca_coll_gpufifo_module_t *module, enum gf_log_level level, const char *why)
 {
     if (!__atomic_exchange_n(&module->never_native, true, __ATOMIC_ACQ_REL)) {
-        gf_log(&mca_coll_gpufifo_component.log, level, "%s: staged through host memory, because %s", module->comm->c_name, why);
+        gf_log(&mca_coll_gpufifo_component.log, level, "%s: staged through host memory, because %s",
+               gf_mpi_comm_name(module->comm), why);
     }
 }
 

@@ -93,8 +93,8 @@ static void attach_as_member(struct gf_mailbox *mailbox, mca_coll_gpufifo_module
     struct gf_mail_message answer = *announce;
 
     if (gf_agree_attach(module, &announce->board, &why) != GF_OK) {
-        gf_log(&mca_coll_gpufifo_component.log, GF_LOG_DEBUG, "%s: the board was not attached: %s", module->comm->c_name,
-               why.text);
+        gf_log(&mca_coll_gpufifo_component.log, GF_LOG_DEBUG, "%s: the board was not attached: %s",
+               gf_mpi_comm_name(module->comm), why.text);
         answer.kind = GF_MAIL_UNREACHABLE;
         answer.from = ompi_comm_rank(world());
         gf_mail_post(mailbox->mail, &answer, answer.to.leader);

@@ -69,7 +69,7 @@ gf_status gf_native_comm(mca_coll_gpufifo_module_t *module, int ordinal, struct 
     struct gf_comm_setup setup = {
         .config = &mca_coll_gpufifo_component.config,
         .log = &module->log,
-        .name = module->comm->c_name,
+        .name = gf_mpi_comm_name(module->comm),
         .bootstrap = bootstrap,
         .device = device,
         .transports = gf_transports,
@@ -96,6 +96,6 @@ int gf_native_refuse(const mca_coll_gpufifo_module_t *module, const char *functi
         return gf_error_to_mpi(GF_ERR_UNSUPPORTED, &why, module->comm, function);
     }
     gf_log(&mca_coll_gpufifo_component.log, GF_LOG_CALL, "%s: rank %d, %s, %zu %s: staged through host memory: %s",
-           module->comm->c_name, ompi_comm_rank(module->comm), function, amount, unit, reason);
+           gf_mpi_comm_name(module->comm), ompi_comm_rank(module->comm), function, amount, unit, reason);
     return MPI_SUCCESS;
 }

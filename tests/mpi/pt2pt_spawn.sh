@@ -14,4 +14,5 @@ for ranks in 1 2; do
     run $ranks tests/mpi/test_pt2pt_spawn 2
 done
 run 1 +noipc tests/mpi/test_pt2pt_spawn 1
+run_prints "a communicator without a name: staged .* not in MPI_COMM_WORLD" 2 verbose=1 tests/mpi/test_pt2pt_spawn 1
 finish

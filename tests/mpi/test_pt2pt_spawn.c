@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Messages with device buffers between a job and the one that it spawns. Each process exchanges with all of the other side,
- * through the intercommunicator, and then with its neighbours in the communicator merged of both.
+ * through the intercommunicator, and then with its neighbours in the communicator merged of both. Both also reduce.
  *   test_pt2pt_spawn CHILDREN
  */
 #include <mpi.h>
@@ -71,6 +71,42 @@ static void around(const struct ends *e, MPI_Comm merged)
     }
 }
 
+/* So many ranks add up what they have. */
+static void reduce(struct harness *h, MPI_Comm comm, const char *what, int ranks)
+{
+    enum { COUNT = 5000 };
+    static int numbers[COUNT];
+    struct buffer from, to;
+    long wrong = 0;
+    int rank;
+
+    MPI_Comm_rank(comm, &rank);
+    buffer_create(h, &from, GPUFIFO_MEMORY_DEVICE, sizeof numbers, 0);
+    buffer_create(h, &to, GPUFIFO_MEMORY_DEVICE, sizeof numbers, 0);
+    for (int i = 0; i < COUNT; i++) {
+        numbers[i] = rank + i;
+    }
+    buffer_write(&from, numbers);
+    MPI_Allreduce(from.data, to.data, COUNT, MPI_INT, MPI_SUM, comm);
+    buffer_read(&to, numbers);
+    for (int i = 0; i < COUNT; i++) {
+        wrong += numbers[i] != ranks * (ranks - 1) / 2 + ranks * i;
+    }
+    harness_check(h, wrong == 0, "allreduce, %s: %ld numbers are wrong", what, wrong);
+    buffer_destroy(&from, what);
+    buffer_destroy(&to, what);
+}
+
+static void reduce_both(struct harness *h, MPI_Comm inter, MPI_Comm merged)
+{
+    int remote, all;
+
+    MPI_Comm_remote_size(inter, &remote);
+    MPI_Comm_size(merged, &all);
+    reduce(h, inter, "of the other side", remote);
+    reduce(h, merged, "of both sides", all);
+}
+
 static void all_ways(struct harness *h, MPI_Comm inter, bool child)
 {
     static const enum gpufifo_memory kinds[] = {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_HOST};
@@ -89,6 +125,7 @@ static void all_ways(struct harness *h, MPI_Comm inter, bool child)
         }
     }
     h->rank = rank;
+    reduce_both(h, inter, merged);
     MPI_Comm_free(&merged);
 }
 
