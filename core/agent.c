@@ -32,6 +32,7 @@ struct gf_agent {
     struct gf_one_shot_work *kernel_tables;
     pthread_mutex_t use;                   /* whoever holds it gives commands; protects what follows */
     struct gf_command_ring ring;
+    uint32_t *posted[GF_COMMANDS];         /* by line: whom to tell if the command is returned, or null */
     struct gf_linger linger;
     uint64_t returned_ns;                  /* when the last operation ended */
     uint32_t linger_us;                    /* of the operation that was claimed */
@@ -198,23 +199,49 @@ void gf_agent_forget(gf_agent *agent, int table)
 
 /* ---- commands ---- */
 
+/* How long it is to stay after the operation that begins now; 0: that is better launched. */
+static uint32_t choose_linger(gf_agent *agent)
+{
+    uint64_t gap_us = (now_ns() - agent->returned_ns) / 1000;
+
+    agent->linger_us = gf_linger_next(&agent->linger, gf_command_ring_is_served(&agent->ring), gap_us);
+    return agent->broken ? 0 : agent->linger_us;
+}
+
 bool gf_agent_claim(gf_agent *agent)
 {
     if (pthread_mutex_trylock(&agent->use) != 0) {
         return false;
     }
-    uint64_t gap_us = (now_ns() - agent->returned_ns) / 1000;
-
-    agent->linger_us = gf_linger_next(&agent->linger, gf_command_ring_is_served(&agent->ring), gap_us);
-    if (agent->linger_us > 0 && !agent->broken) {
+    if (choose_linger(agent) > 0) {
         return true;
     }
     pthread_mutex_unlock(&agent->use);
     return false;
 }
 
-/* Launches the agent where nobody is there to take a command. */
-static gf_status serve(gf_agent *agent, struct gf_reason *why)
+/* returned: null for one that is waited for. */
+static uint64_t put(gf_agent *agent, const struct gf_command *command, uint32_t *returned)
+{
+    agent->posted[agent->ring.put % GF_COMMANDS] = returned;
+    return gf_command_ring_put(&agent->ring, command);
+}
+
+/* What a block that is gone has not taken goes back to those who posted it. */
+static void return_forsaken(gf_agent *agent)
+{
+    for (uint64_t number = gf_command_ring_forsaken(&agent->ring); number < agent->ring.put; number++) {
+        uint32_t *returned = agent->posted[number % GF_COMMANDS];
+
+        if (returned) {
+            gf_host_publish_flag(returned, 1);
+        }
+    }
+    gf_command_ring_take_back(&agent->ring);
+}
+
+/* With one command that no launch has taken. */
+static gf_status launch(gf_agent *agent, struct gf_reason *why)
 {
     struct gf_agent_work work = {
         .ring = (const uint64_t *)(const void *)agent->kernel_words,
@@ -235,6 +262,18 @@ static gf_status serve(gf_agent *agent, struct gf_reason *why)
     }
     agent->statistics.launches++;
     return GF_OK;
+}
+
+/* Launches the agent where it is gone without that command, the last one of the ring. Those in front of it are not for the new
+ * launch: who posted them does without. */
+static gf_status serve(gf_agent *agent, const struct gf_command *command, uint64_t *number, struct gf_reason *why)
+{
+    if (gf_command_ring_forsaken(&agent->ring) > *number) {
+        return GF_OK;
+    }
+    return_forsaken(agent);
+    *number = put(agent, command, NULL);
+    return launch(agent, why);
 }
 
 static bool has_ended(const gf_agent *agent, uint64_t number)
@@ -263,15 +302,16 @@ static gf_status ask_stream(gf_agent *agent, uint64_t number, struct gf_reason *
     return GF_ERR_DEVICE;
 }
 
-static gf_status await(gf_agent *agent, uint64_t number, const struct gf_host_wait *wait, struct gf_reason *why)
+static gf_status run(gf_agent *agent, const struct gf_command *command, const struct gf_host_wait *wait, struct gf_reason *why)
 {
-    gf_status status = serve(agent, why), cause = GF_OK;
+    uint64_t number = put(agent, command, NULL);
+    gf_status status = serve(agent, command, &number, why), cause = GF_OK;
 
     for (uint32_t turn = 1; status == GF_OK && !has_ended(agent, number); turn++) {
         if (wait && cause == GF_OK) {
             cause = wait->poll(wait->ctx, why);
         }
-        status = serve(agent, why);
+        status = serve(agent, command, &number, why);
         if (status == GF_OK && turn % TURNS_PER_QUERY == 0) {
             status = ask_stream(agent, number, why);
         }
@@ -284,10 +324,8 @@ gf_status gf_agent_run(gf_agent *agent, int table, struct gf_command *command, c
 {
     command->table = (uint16_t)table;
     command->linger_us = (uint16_t)agent->linger_us;
-    uint64_t number = gf_command_ring_put(&agent->ring, command);
-
     agent->statistics.commands++;
-    gf_status status = await(agent, number, wait, why);
+    gf_status status = run(agent, command, wait, why);
 
     agent->broken = status != GF_OK;
     agent->returned_ns = now_ns();
@@ -303,9 +341,9 @@ static void send_away(gf_agent *agent)
     if (!gf_command_ring_is_served(&agent->ring)) {
         return;
     }
-    gf_command_ring_put(&agent->ring, &leave);
+    put(agent, &leave, NULL);
     gf_device_stream_sync(agent->device, agent->stream);
-    gf_command_ring_take_back(&agent->ring);
+    return_forsaken(agent);
 }
 
 void gf_agent_dismiss(gf_agent *agent)
@@ -315,6 +353,65 @@ void gf_agent_dismiss(gf_agent *agent)
     }
     send_away(agent);
     pthread_mutex_unlock(&agent->use);
+}
+
+/* ---- commands that nobody waits for ---- */
+
+/* Of the ring a line stays free, for gf_agent_run. */
+static bool takes_posts(const gf_agent *agent)
+{
+    return gf_command_ring_is_running(&agent->ring) && agent->ring.put + 1 < gf_host_observe(agent->ring.done) + GF_COMMANDS;
+}
+
+bool gf_agent_post(gf_agent *agent, struct gf_command *command, uint32_t *returned)
+{
+    bool given = false;
+
+    if (pthread_mutex_trylock(&agent->use) != 0) {
+        return false;
+    }
+    if (choose_linger(agent) > 0 && takes_posts(agent)) {
+        command->linger_us = (uint16_t)agent->linger_us;
+        *returned = 0;
+        put(agent, command, returned);
+        agent->statistics.commands++;
+        given = true;
+    }
+    agent->returned_ns = now_ns();
+    pthread_mutex_unlock(&agent->use);
+    return given;
+}
+
+void gf_agent_invite(gf_agent *agent)
+{
+    struct gf_command nothing = { .kind = GF_COMMAND_NOTHING };
+
+    if (pthread_mutex_trylock(&agent->use) != 0) {
+        return;
+    }
+    if (agent->linger_us > 0 && !agent->broken && !gf_command_ring_is_served(&agent->ring)) {
+        return_forsaken(agent);
+        nothing.linger_us = (uint16_t)agent->linger_us;
+        put(agent, &nothing, NULL);
+        agent->broken = launch(agent, NULL) != GF_OK;
+    }
+    pthread_mutex_unlock(&agent->use);
+}
+
+gf_status gf_agent_collect(gf_agent *agent)
+{
+    gf_status status;
+
+    if (pthread_mutex_trylock(&agent->use) != 0) {
+        return GF_OK;
+    }
+    if (!gf_command_ring_is_served(&agent->ring)) {
+        return_forsaken(agent);
+    }
+    status = agent->broken ? GF_ERR_DEVICE : gf_device_stream_query(agent->device, agent->stream);
+    agent->broken |= status != GF_OK && status != GF_IN_PROGRESS;
+    pthread_mutex_unlock(&agent->use);
+    return agent->broken ? GF_ERR_DEVICE : GF_OK;
 }
 
 struct gf_agent_statistics gf_agent_statistics_of(const gf_agent *agent)

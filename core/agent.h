@@ -47,6 +47,19 @@ bool gf_agent_claim(gf_agent *agent);
 gf_status gf_agent_run(gf_agent *agent, int table, struct gf_command *command, const struct gf_host_wait *wait,
                        struct gf_reason *why);
 
+/* Commands that nobody waits for, whose end the caller learns by a word of their own, and which wait for no peer. They are given
+ * to an agent that is at work already, never to a launch: that a full device does not let start. So nothing keeps them but what
+ * was given before. False: do without, and gf_agent_invite then, if the next one shall find it. True: the command has its end, or
+ * *returned becomes 1 in a call of this header; then it will never be done. `returned` stays where it is until either. */
+bool gf_agent_post(gf_agent *agent, struct gf_command *command, uint32_t *returned);
+
+/* Launches the agent with nothing to do, if it is not there and experience tells that it will be wanted. */
+void gf_agent_invite(gf_agent *agent);
+
+/* Returns posted commands that an agent has not taken which is gone. Asks the device, so not to be called all the time.
+ * GF_ERR_DEVICE: the device has failed, and what was posted may never end. */
+gf_status gf_agent_collect(gf_agent *agent);
+
 /* Makes the agent leave and waits until it is gone, before something that waits for the device. Not while another thread uses
  * it. */
 void gf_agent_dismiss(gf_agent *agent);

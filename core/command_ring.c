@@ -48,6 +48,19 @@ bool gf_command_ring_is_served(const struct gf_command_ring *ring)
     return gf_host_observe(ring->left) < ring->launched;
 }
 
+/* A launch takes the command inside it before any other. */
+bool gf_command_ring_is_running(const struct gf_command_ring *ring)
+{
+    return ring->launched > 0 && gf_host_observe(ring->done) >= ring->launched && gf_command_ring_is_served(ring);
+}
+
+uint64_t gf_command_ring_forsaken(const struct gf_command_ring *ring)
+{
+    uint64_t left = gf_host_observe(ring->left);
+
+    return left < ring->launched ? ring->put : left;
+}
+
 bool gf_command_ring_needs_launch(struct gf_command_ring *ring, uint64_t *first, struct gf_command *command)
 {
     union gf_command_line line;
@@ -65,8 +78,20 @@ bool gf_command_ring_needs_launch(struct gf_command_ring *ring, uint64_t *first,
     return true;
 }
 
+/* Its number will be given again. */
+static void wipe(struct gf_command_ring *ring, uint64_t number)
+{
+    for (int i = 0; i < GF_COMMAND_WORDS; i++) {
+        gf_host_publish(&line_of(ring, number)[i], 0);
+    }
+}
+
 void gf_command_ring_take_back(struct gf_command_ring *ring)
 {
-    ring->put = gf_host_observe(ring->left);
+    uint64_t left = gf_host_observe(ring->left);
+
+    while (ring->put > left) {
+        wipe(ring, --ring->put);
+    }
     ring->launched = ring->put;
 }

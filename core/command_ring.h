@@ -36,6 +36,12 @@ bool gf_command_ring_has_ended(const struct gf_command_ring *ring, uint64_t numb
 /* Is a launch under way that has not said that it has left? It may leave at any moment all the same. */
 bool gf_command_ring_is_served(const struct gf_command_ring *ring);
 
+/* Has that launch begun to work, so that it takes what comes unless it leaves first? */
+bool gf_command_ring_is_running(const struct gf_command_ring *ring);
+
+/* The number of the first command that no launch will take, unless it is launched again; the next number: there is none. */
+uint64_t gf_command_ring_forsaken(const struct gf_command_ring *ring);
+
 /* Is there a command that no launch has taken, and none to take it? Then the caller launches the agent with *first and
  * *command at once, in stream order behind all its launches so far, or calls take_back. */
 bool gf_command_ring_needs_launch(struct gf_command_ring *ring, uint64_t *first, struct gf_command *command);

@@ -101,7 +101,7 @@ gf_status gf_pull_engine_create(gf_device *device, const struct gf_pull_config *
 
 static void finish_all(gf_pull_engine *engine)
 {
-    while (engine->flying > 0 || engine->waiting.first) {
+    while (engine->flying > 0 || engine->waiting.first || engine->posted_count > 0) {
         gf_pull_engine_progress(engine);
         for (int i = 0; i < GF_FLIGHTS; i++) {
             gf_flight_settle(engine, &engine->flights[i]);
@@ -296,7 +296,7 @@ gf_status gf_pull_start(gf_pull_engine *engine, const struct gf_offer_name *name
         gf_pull_fail(engine, pull, status);
         return status;
     }
-    if (!pull->ended) {
+    if (!pull->ended && !gf_pull_post(engine, pull)) {
         gf_pull_append(engine, pull);
     }
     return GF_OK;
@@ -326,7 +326,9 @@ void gf_pull_explain_pull(const gf_pull_engine *engine, const struct gf_pull *pu
     }
     struct gf_pull_route route = route_of(engine, pull);
 
-    if (pull->path != gf_pull_choose(&engine->config, &route)) {
+    if (pull->posted) {
+        gf_reason_set(reason, "by the agent, without a launch: at most %zu bytes", engine->config.agent_bytes);
+    } else if (pull->path != gf_pull_choose(&engine->config, &route)) {
         gf_reason_set(reason, "by copy engine: no kernel reaches the memory of both ends");
     } else {
         gf_pull_explain(&engine->config, &route, reason);
@@ -343,11 +345,18 @@ void gf_pull_engine_progress(gf_pull_engine *engine)
     if (engine->waiting.first) {
         gf_flights_launch(engine);
     }
-    if (engine->flying == 0 || (!engine->rescued && ++engine->turns % TURNS_PER_LOOK != 0)) {
+    if (engine->invites) {
+        engine->invites = false;
+        gf_agent_invite(engine->agent);
+    }
+    if ((engine->flying == 0 && engine->posted_count == 0) || (!engine->rescued && ++engine->turns % TURNS_PER_LOOK != 0)) {
         return;
     }
     uint64_t now = gf_pull_now_ns();
 
+    if (engine->posted_count > 0) {
+        gf_pull_look_after_agent(engine, now);
+    }
     if (engine->moved_on) {
         gf_flights_restart_clocks(engine, now);
     }

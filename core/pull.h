@@ -14,6 +14,7 @@
 #ifndef GF_CORE_PULL_H
 #define GF_CORE_PULL_H
 
+#include "core/agent.h"
 #include "core/offer_board.h"
 #include "core/pull_plan.h"
 #include "device/device.h"
@@ -29,7 +30,9 @@ struct gf_flight;
 struct gf_pull {
     struct gf_pull *next;          /* while it waits for a launch */
     struct gf_flight *flight;      /* null while it waits for a launch */
-    uint32_t place;                /* in the flight */
+    uint32_t place;                /* in the flight, or among those with the agent */
+    uint32_t returned;             /* the agent has left it lying (gf_agent_post) */
+    bool posted;                   /* it is with the agent */
     enum gf_pull_path path;
     struct gf_offer *offer;
     uint64_t *end;                 /* kernel address of the offer's state */
@@ -49,6 +52,10 @@ struct gf_pull {
 /* Pulls by this device: into its memory, or into host memory. The device outlives the engine. */
 gf_status gf_pull_engine_create(gf_device *device, const struct gf_pull_config *config, gf_pull_engine **engine,
                                 struct gf_reason *why);
+
+/* From now on messages of up to config.agent_bytes go to the agent of the engine's device, when it is there. It outlives the
+ * engine. Null: none. */
+void gf_pull_engine_use_agent(gf_pull_engine *engine, gf_agent *agent);
 
 /* Fetches the first `bytes` bytes of the offer to `to`: memory of the engine's device, or host memory of any kind (pinned is
  * fetched best; pageable memory may keep the caller for as long as the copy takes). bytes ≤ what was offered; fewer is a
@@ -72,6 +79,7 @@ void gf_pull_explain_pull(const gf_pull_engine *engine, const struct gf_pull *pu
 /* Since the engine was made. */
 struct gf_pull_statistics {
     uint64_t launches;             /* of kernels; one may fetch several messages */
+    uint64_t by_agent;             /* messages that were given to it; those that it returned are counted again */
     uint64_t by_kernel, by_copy_engine;    /* messages that were given to either, */
     uint64_t rescued;              /* and those that went from the kernel to the copy engine, which are counted in both */
 };

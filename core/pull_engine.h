@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The inside of the pull engine, for its own files: pull.c (starting and polling), pull_attached.c (the peers' boards),
- * pull_flight.c (launches), pull_rescue.c (kernels that cannot start).
+ * pull_flight.c (launches), pull_rescue.c (kernels that cannot start), pull_agent.c (what needs no launch).
  */
 #ifndef GF_CORE_PULL_ENGINE_H
 #define GF_CORE_PULL_ENGINE_H
 
+#include "core/agent.h"
 #include "core/imports.h"
 #include "core/offer.h"
 #include "core/pull.h"
@@ -80,6 +81,11 @@ struct gf_pull_engine {
     struct gf_imports imports;
     struct gf_attached *attached;
     struct gf_flight flights[GF_FLIGHTS];      /* of kernels, then of copies */
+    gf_agent *agent;                           /* null: none */
+    struct gf_pull *posted[GF_COMMANDS];       /* with the agent */
+    uint32_t posted_count;
+    uint64_t agent_looked_ns;                  /* at the agent; 0: a message was posted since */
+    bool invites;                              /* the agent was wanted, and was not there */
     struct gf_pull_queue waiting;              /* for a launch, in the order in which they were started */
     uint32_t flying;                           /* flights that are not idle */
     uint32_t draining;
@@ -114,6 +120,15 @@ void gf_flights_launch(gf_pull_engine *engine);
 /* To those that wait, as the last or the first of them. It has no flight. */
 void gf_pull_append(gf_pull_engine *engine, struct gf_pull *pull);
 void gf_pull_put_back(gf_pull_engine *engine, struct gf_pull *pull);
+
+/* pull_agent.c */
+
+/* Gives it to the agent; false: launch it. */
+bool gf_pull_post(gf_pull_engine *engine, struct gf_pull *pull);
+/* It is not the agent's any more. */
+void gf_pull_unpost(gf_pull_engine *engine, struct gf_pull *pull);
+/* Now and then while something is posted: what the agent has left lying is launched. */
+void gf_pull_look_after_agent(gf_pull_engine *engine, uint64_t now);
 
 /* pull_rescue.c */
 

@@ -35,6 +35,9 @@ void gf_pull_end(gf_pull_engine *engine, struct gf_pull *pull, gf_status status)
 
     pull->status = status;
     pull->ended = true;
+    if (pull->posted) {
+        gf_pull_unpost(engine, pull);
+    }
     if (!flight) {
         gf_imports_put(&engine->imports, pull->import);
         return;

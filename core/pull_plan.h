@@ -31,6 +31,7 @@ struct gf_pull_config {
     uint32_t blocks;               /* most blocks of one launch; 0: as many as the device runs at once of the largest */
     size_t block_bytes;            /* a block is worth launching for so many bytes */
     size_t share_bytes;            /* of one large message blocks take so many bytes at a time */
+    size_t agent_bytes;            /* up to so many bytes the agent fetches a message, where one is there; 0: none */
     size_t burst_bytes;            /* what waits behind two launches is launched, too, when it is so much */
     bool by_fd;                    /* memory that only a file descriptor shares is offered, too */
 };

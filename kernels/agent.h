@@ -20,6 +20,7 @@
 #ifndef GF_KERNELS_AGENT_H
 #define GF_KERNELS_AGENT_H
 
+#include "kernels/agent_pull.h"
 #include "kernels/allreduce.h"
 
 enum { GF_AGENT_NO_TABLE = 1 << 16 };    /* no table of a command has this number */
@@ -94,7 +95,10 @@ GF_INLINE void gf_agent_execute(const struct gf_team *team, const struct gf_agen
     case GF_COMMAND_ALLREDUCE:
         gf_agent_allreduce(team, work, block);
         break;
-    default:    /* GF_COMMAND_LEAVE */
+    case GF_COMMAND_PULL:
+        gf_agent_pull(team, &block->line.pull);
+        break;
+    default:    /* GF_COMMAND_LEAVE, GF_COMMAND_NOTHING */
         break;
     }
 }

@@ -134,7 +134,9 @@ enum {
 
 enum gf_command_kind {
     GF_COMMAND_LEAVE = 1,
-    GF_COMMAND_ALLREDUCE         /* one-shot, of one piece */
+    GF_COMMAND_ALLREDUCE,        /* one-shot, of one piece */
+    GF_COMMAND_NOTHING,          /* of a launch that only makes the agent stay */
+    GF_COMMAND_PULL              /* struct gf_pull_command */
 };
 
 /* The data of a line: kind, linger_us and table are every command's; what the other fields mean is the business of its kind. */
@@ -149,8 +151,26 @@ struct gf_command {
     uint32_t count;              /* of elements */
     uint32_t epoch;              /* as in gf_one_shot_work */
 };
+
+/* A message fetched from a peer's memory, as a gf_pull_item. Waits for nobody. */
+enum { GF_PULL_COMMAND_MOST = 1 << 16 };
+struct gf_pull_command {
+    uint8_t kind;                /* as in gf_command */
+    uint8_t to_host;             /* `to` is host memory */
+    uint16_t last;               /* its number of bytes less one */
+    uint16_t linger_us;          /* as in gf_command */
+    uint16_t reserved;
+    const void *from;
+    void *to;
+    uint64_t *end;               /* host memory; gets GF_PULL_END when the message has been moved */
+};
+GF_STATIC_ASSERT(sizeof(struct gf_pull_command) == sizeof(struct gf_command) &&
+                 offsetof(struct gf_pull_command, linger_us) == offsetof(struct gf_command, linger_us),
+                 "commands have kind and linger_us at one place");
+
 union gf_command_line {
     struct gf_command command;
+    struct gf_pull_command pull;
     uint32_t word[GF_COMMAND_WORDS];
 };
 GF_STATIC_ASSERT(sizeof(struct gf_command) == 4 * GF_COMMAND_WORDS, "a command fills its line");

@@ -36,6 +36,7 @@ typedef struct mca_coll_gpufifo_component_t {
     struct gf_config config;
     struct gf_pipe_config pipe;
     size_t pack_bytes;                 /* messages with gaps of so many bytes are packed in device memory; 0: none */
+    size_t agent_message_bytes;        /* messages of up to so many bytes are fetched by the agent; 0: none */
     struct gf_log log;
     int log_stream;                    /* opal_output's number */
     gf_driver *driver;                 /* null: no device here, the component declines every communicator */

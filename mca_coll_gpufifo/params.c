@@ -132,13 +132,17 @@ static void register_sizes(mca_coll_gpufifo_component_t *component)
     register_variable(component, "pipe_slots", "Room for pieces of all messages that a process sends from one device",
         MCA_BASE_VAR_TYPE_UNSIGNED_INT, NULL, OPAL_INFO_LVL_6, &component->pipe.slots);
     register_variable(component, "agent",
-        "Whether a block stays on the device between small MPI_Allreduces, so that they need no launch: off, auto (as long as "
+        "Whether a block stays on the device between small operations, so that they need no launch: off, auto (as long as "
         "experience tells), or the microseconds that it stays, 1 to 60000. Ranks whose kernels cannot run at once go without",
         MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_5, &component->agent);
     register_variable(component, "vmm",
         "Memory of the virtual memory functions (cuMemCreate) that can be shared by a file descriptor is mapped by other ranks as "
         "plain memory is, for messages and by algorithm two_shot, instead of being copied through host memory",
         MCA_BASE_VAR_TYPE_BOOL, NULL, OPAL_INFO_LVL_5, &component->config.by_fd);
+    register_variable(component, "agent_message_bytes",
+        "Largest message in bytes that the agent fetches, when it is there, without a launch; 0 for none, and never one above 65536. "
+        "Only where coll_gpufifo_agent is not off",
+        MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_5, &component->agent_message_bytes);
     register_variable(component, "fault",
         "Fault injection for tests: a comma list of name:n, by which the n-th such step of this process fails",
         MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_9, &component->fault);

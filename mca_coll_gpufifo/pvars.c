@@ -21,6 +21,7 @@ static const struct {
     [GF_PATH_STAGED] = {"staged", "staged through host memory to the component that was selected before gpufifo"},
     [GF_PATH_PT2PT_STAGED] = {"pt2pt_staged", "packed to or unpacked from host memory, in which the PML moved them"},
     [GF_PATH_PT2PT_PULLED] = {"pt2pt_pulled", "fetched by the receiver from the sender's buffer"},
+    [GF_PATH_PT2PT_AGENT] = {"pt2pt_agent", "fetched by this process's agent, without a launch, from the sender's buffer"},
     [GF_PATH_PT2PT_PIPED] = {"pt2pt_piped", "copied through host memory in pieces, both copies at once"},
 };
 

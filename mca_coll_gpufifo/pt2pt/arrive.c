@@ -212,7 +212,7 @@ static bool start_pull(gf_pt2pt_request_t *request, const struct gf_rts *rts)
     if (status != GF_OK) {
         return fail(request, status, &why);
     }
-    gf_pvars_count(&mca_coll_gpufifo_component.pvars, gf_rts_path(request->fetch.kind), request->pulled);
+    gf_pvars_count(&mca_coll_gpufifo_component.pvars, gf_fetch_path(&request->fetch), request->pulled);
     gf_pt2pt_tell_fetched(request);
     learn_sharing(request);
     request->phase = GF_PT2PT_PULL;

@@ -70,6 +70,11 @@ void gf_fetch_refuse(struct gf_fetch *fetch, const struct gf_rts *rts)
     }
 }
 
+enum gf_path gf_fetch_path(const struct gf_fetch *fetch)
+{
+    return fetch->engine && fetch->pull.posted ? GF_PATH_PT2PT_AGENT : gf_rts_path(fetch->kind);
+}
+
 gf_status gf_fetch_poll(struct gf_fetch *fetch, struct gf_reason *why)
 {
     if (fetch->chunks) {

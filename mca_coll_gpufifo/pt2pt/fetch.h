@@ -37,6 +37,9 @@ gf_status gf_fetch_start(struct gf_fetch *fetch, const struct gf_rts *rts, void 
 /* In place of start: tells the sender that nobody will come. */
 void gf_fetch_refuse(struct gf_fetch *fetch, const struct gf_rts *rts);
 
+/* How a message that has started is counted. */
+enum gf_path gf_fetch_path(const struct gf_fetch *fetch);
+
 /* As gf_pull_poll. */
 gf_status gf_fetch_poll(struct gf_fetch *fetch, struct gf_reason *why);
 

@@ -40,6 +40,7 @@ struct gf_rendezvous *gf_rendezvous_create(void)
     gf_pull_config_default(&rendezvous->config);
     gf_pull_config_force(&rendezvous->config, (enum gf_force_pull)mca_coll_gpufifo_component.pull);
     rendezvous->config.by_fd = mca_coll_gpufifo_component.config.by_fd;
+    rendezvous->config.agent_bytes = mca_coll_gpufifo_component.agent_message_bytes;
     return rendezvous;
 }
 
@@ -332,6 +333,9 @@ gf_status gf_rendezvous_engine(struct gf_rendezvous *rendezvous, int ordinal, gf
     }
     if (!rendezvous->engines[ordinal]) {
         status = gf_pull_engine_create(device, &rendezvous->config, &rendezvous->engines[ordinal], why);
+        if (status == GF_OK && rendezvous->config.agent_bytes > 0) {
+            gf_pull_engine_use_agent(rendezvous->engines[ordinal], gf_component_agent(device));
+        }
     }
     *engine = rendezvous->engines[ordinal];
     return status;

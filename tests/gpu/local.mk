@@ -16,6 +16,7 @@ EXTRA_DIST += \
     tests/gpu/sections/latency.sh \
     tests/gpu/sections/ll128.sh \
     tests/gpu/sections/memory.sh \
+    tests/gpu/sections/message.sh \
     tests/gpu/sections/mps.sh \
     tests/gpu/sections/nomps.sh \
     tests/gpu/sections/overhead.sh \

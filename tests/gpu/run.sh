@@ -11,7 +11,7 @@
 set -u
 
 order="build device kernels ll128 fifo pull pack sanitizer mps cases nomps pt2pt pt2pt-nomps proxy zerocopy direct memory bench plot
-    latency agent overhead demo"
+    latency agent message overhead demo"
 source=$(cd "$(dirname "$0")/../.." && pwd)
 folder=$source/tests/gpu/sections
 build=$source/build-gpu

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "core/config.h"
 #include "tests/support/messages.h"
 
 enum { SECONDS = 120, MARGIN = 64 };
@@ -25,12 +26,14 @@ static struct gf_pull_config config_for(bool kernels)
     gf_pull_config_default(&config);
     config.copy_engine_bytes = config.host_kernel_bytes = kernels ? SIZE_MAX : 0;
     config.block_bytes = 512;      /* so that small messages have several blocks */
+    config.agent_bytes = GF_PULL_COMMAND_MOST;
     config.start_us = 1000000;     /* a machine that is busy is no reason to rescue anything */
     return config;
 }
 
 struct random_messages {
     bool kernels;
+    uint32_t agent_us;             /* small ones by an agent that stays so long; 0: none */
     uint64_t seed;
     size_t rounds, messages;       /* of a round, all under way at a time */
 };
@@ -137,6 +140,7 @@ static int random_body(struct gftest_rank *rank)
     const struct random_messages *what = rank->argument;
     struct gf_pull_config config = config_for(what->kernels);
     struct gftest_messages m;
+    gf_agent *agent = NULL;
     struct gf_reason why = { "" };
     struct message *messages = calloc(what->messages, sizeof *messages);
     uint64_t state = what->seed, own = what->seed + 1;
@@ -144,6 +148,10 @@ static int random_body(struct gftest_rank *rank)
 
     GFTEST_CHECK(rank, gftest_messages_open(rank, "emulated", &config, &m, &why) == GF_OK, "%s", why.text);
     m.device->caps.concurrent_processes = true;    /* "solo" is to hold kernels back, not to keep us from launching */
+    if (what->agent_us > 0) {
+        GFTEST_CHECK(rank, gf_agent_create(m.device, GF_LINGER_FIXED, what->agent_us, &agent, &why) == GF_OK, "%s", why.text);
+        gf_pull_engine_use_agent(m.engine, agent);
+    }
     for (size_t round = 0; round < what->rounds && result == 0; round++) {
         for (size_t i = 0; i < what->messages; i++) {
             messages[i] = draw(&state);
@@ -151,6 +159,10 @@ static int random_body(struct gftest_rank *rank)
         result = rank->rank == 0 ? send_round(&m, messages, what->messages) : receive_round(&m, messages, what->messages, &own);
         gftest_barrier(rank);
     }
+    GFTEST_CHECK(rank, what->agent_us > 0 || gf_pull_engine_statistics(m.engine).by_agent == 0);
+    gf_pull_engine_destroy(m.engine);
+    m.engine = NULL;
+    gf_agent_destroy(agent);
     gftest_messages_close(&m);
     free(messages);
     return result;
@@ -182,6 +194,64 @@ static void test_by_copy_engine(void **state)
     run_random("solo", (struct random_messages){ .kernels = false, .rounds = 6, .messages = 10 });
 }
 
+/* An agent that stays, and some that leave all the time, so that messages are returned, or none is there. */
+static void test_by_agent(void **state)
+{
+    static const uint32_t us[] = { GF_AGENT_US_MOST, 1, 100, 1000 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof us / sizeof us[0]; i++) {
+        run_random("weak", (struct random_messages){ .kernels = true, .agent_us = us[i], .rounds = 12, .messages = 10 });
+        run_random("team=2", (struct random_messages){ .kernels = true, .agent_us = us[i], .rounds = 12, .messages = 10 });
+    }
+}
+
+/* One message after another, until the agent has had some: it is there as soon as its launch has begun. */
+static int same_body(struct gftest_rank *rank)
+{
+    enum { BYTES = 40, WANTED = 20 };
+    struct gf_pull_config config = config_for(true);
+    struct gf_reason why = { "" };
+    struct gftest_messages m;
+    gf_agent *agent;
+    uint64_t by_agent = 0;
+
+    GFTEST_CHECK(rank, gftest_messages_open(rank, "emulated", &config, &m, &why) == GF_OK, "%s", why.text);
+    GFTEST_CHECK(rank, gf_agent_create(m.device, GF_LINGER_FIXED, GF_AGENT_US_MOST, &agent, &why) == GF_OK, "%s", why.text);
+    gf_pull_engine_use_agent(m.engine, agent);
+    char *buffer = gftest_alloc(&m, GF_MEMORY_DEVICE, BYTES);
+
+    for (uint64_t seed = 1; by_agent < WANTED; seed++) {
+        struct gf_offer_name name = { .index = 0 };
+
+        if (rank->rank == 0) {
+            gftest_write(&m, buffer, BYTES, seed);
+            GFTEST_CHECK(rank, gftest_offer(&m, buffer, BYTES, false, &name, &why) == GF_OK, "%s", why.text);
+        }
+        gftest_tell(&m, 0, &name, sizeof name);
+        if (rank->rank == 0) {
+            GFTEST_CHECK(rank, gftest_wait_offer(&m, name.index, &why) == GF_OK, "%s", why.text);
+        } else {
+            GFTEST_CHECK(rank, gftest_fetch(&m, &name, buffer, BYTES, &why) == GF_OK, "%s", why.text);
+            GFTEST_CHECK(rank, gftest_holds(&m, buffer, BYTES, seed));
+            by_agent = gf_pull_engine_statistics(m.engine).by_agent;
+        }
+        gftest_tell(&m, 1, &by_agent, sizeof by_agent);
+    }
+    gftest_free(&m, GF_MEMORY_DEVICE, buffer);
+    gf_pull_engine_destroy(m.engine);
+    m.engine = NULL;
+    gf_agent_destroy(agent);
+    gftest_messages_close(&m);
+    return 0;
+}
+
+static void test_the_agent_gets_them(void **state)
+{
+    (void)state;
+    gftest_expect(2, same_body, NULL, SECONDS);
+}
+
 static void test_many(void **state)
 {
     (void)state;
@@ -194,6 +264,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_kernel),
         cmocka_unit_test(test_by_copy_engine),
+        cmocka_unit_test(test_by_agent),
+        cmocka_unit_test(test_the_agent_gets_them),
         cmocka_unit_test(test_many),
     };
 
