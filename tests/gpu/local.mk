@@ -18,6 +18,7 @@ EXTRA_DIST += \
     tests/gpu/sections/memory.sh \
     tests/gpu/sections/message.sh \
     tests/gpu/sections/mps.sh \
+    tests/gpu/sections/ncu.sh \
     tests/gpu/sections/nomps.sh \
     tests/gpu/sections/overhead.sh \
     tests/gpu/sections/pack.sh \
@@ -51,9 +52,15 @@ dist_check_SCRIPTS += tests/gpu/mps.sh
 
 # All kernels on one device, by one process: for compute-sanitizer. It also runs on the emulated device.
 check_PROGRAMS += tests/gpu/test_device_kernels
-tests_gpu_test_device_kernels_SOURCES = tests/gpu/test_device_kernels.c tests/unit/scalar.c tests/unit/scalar.h
+tests_gpu_test_device_kernels_SOURCES = tests/gpu/test_device_kernels.c tests/gpu/kernel_ranks.c tests/gpu/kernel_ranks.h \
+    tests/gpu/kernel_runs.c tests/unit/scalar.c tests/unit/scalar.h
 tests_gpu_test_device_kernels_CFLAGS = $(AM_CFLAGS) $(kernel_cflags)
-tests_gpu_test_device_kernels_LDADD = libgpufifo.la -lm
+tests_gpu_test_device_kernels_LDADD = libgfcore.la libgpufifo.la -lm
+check_PROGRAMS += tests/gpu/kernel_throughput
+tests_gpu_kernel_throughput_SOURCES = tests/gpu/kernel_throughput.c tests/gpu/kernel_ranks.c tests/gpu/kernel_ranks.h \
+    tests/gpu/kernel_runs.c
+tests_gpu_kernel_throughput_LDADD = libgfcore.la libgpufifo.la -ldl
+EXTRA_DIST += tests/gpu/ncu_table.py
 TESTS += tests/gpu/kernels.sh
 dist_check_SCRIPTS += tests/gpu/kernels.sh
 

@@ -10,8 +10,34 @@
 # them. A section takes from seconds to some minutes:
 set -u
 
-order="build device kernels ll128 fifo pull pack sanitizer mps cases nomps pt2pt pt2pt-nomps proxy zerocopy direct memory bench plot
-    latency agent message overhead demo"
+# One a line, in the order of "all".
+order="
+    build
+    device
+    kernels
+    ll128
+    fifo
+    pull
+    pack
+    sanitizer
+    ncu
+    mps
+    cases
+    nomps
+    pt2pt
+    pt2pt-nomps
+    proxy
+    zerocopy
+    direct
+    memory
+    bench
+    plot
+    latency
+    agent
+    message
+    overhead
+    demo
+"
 source=$(cd "$(dirname "$0")/../.." && pwd)
 folder=$source/tests/gpu/sections
 build=$source/build-gpu

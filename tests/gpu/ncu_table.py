@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A small table from what ncu wrote with --csv --print-units base: time, bytes from and to memory, share of the peak.
+
+    ncu_table.py FILE [NAME...]      NAME: of each row in turn, where they are ranges that have no kernel's name
+"""
+import csv
+import sys
+
+TIME = "gpu__time_duration.sum"
+READ, WRITTEN = "dram__bytes_read.sum", "dram__bytes_write.sum"
+PEAK = "dram__throughput.avg.pct_of_peak_sustained_elapsed"
+
+
+def number(metrics, name):
+    """Of a metric that may be missing or no number: None."""
+    try:
+        return float(metrics[name].replace(",", ""))
+    except (KeyError, ValueError):
+        return None
+
+
+def text(value, form):
+    return format(value, form) if value is not None else "-"
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8", errors="replace") as file:
+        lines = [line for line in file if line.startswith('"')]
+    kernels, rows = {}, {}
+    for row in csv.DictReader(lines):
+        kernels[row["ID"]] = row["Kernel Name"].split("(")[0]
+        rows.setdefault(row["ID"], {})[row["Metric Name"]] = row["Metric Value"]
+    if not rows:
+        sys.exit("ncu measured nothing")
+    names = dict(zip(rows, sys.argv[2:])) if len(sys.argv) > 2 else kernels
+    print(f"{'':24}  {'us':>9}  {'read GB/s':>9}  {'written':>9}  {'of the peak':>11}")
+    for key, metrics in rows.items():
+        time, read, written = (number(metrics, name) for name in (TIME, READ, WRITTEN))
+        rates = [bytes_ / time if bytes_ is not None and time else None for bytes_ in (read, written)]
+        print(f"{names.get(key, kernels[key]):24}  {text(time and time / 1e3, '9.1f'):>9}  {text(rates[0], '9.0f'):>9}  "
+              f"{text(rates[1], '9.0f'):>9}  {text(number(metrics, PEAK), '9.1f'):>9} %")
+    missing = [key for key, metrics in rows.items() if number(metrics, PEAK) is None]
+    sys.exit(f"no figure of the throughput in {len(missing)} rows" if missing else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# no kernel spills; achieved memory throughput of the main kernels by Nsight Compute, one process: pull, pack and reduction alone, the
+# ring and two-shot of two ranks, a FIFO of 32 blocks
+
+metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum
+metrics=$metrics,dram__throughput.avg.pct_of_peak_sustained_elapsed
+
+find_ncu() {
+    for ncu in "$(command -v ncu)" /opt/nvidia/nsight-compute/*/ncu /usr/local/cuda*/bin/ncu; do
+        [ -x "$ncu" ] && return
+    done
+    echo "ncu is missing: Nsight Compute comes with the CUDA toolkit (its own package: nsight-compute-<version>)"
+    return 1
+}
+
+# table NAMES-OF-ROWS NCU-OPTIONS PROGRAM [ARGUMENT...]
+table() {
+    names=$1 options=$2
+    shift 2
+    # shellcheck disable=SC2086
+    if ! timeout -k 5 45 "$ncu" --csv --print-units base --clock-control none --metrics "$metrics" $options "$@" > "$out/ncu.csv" 2>&1; then
+        tail -n 20 "$out/ncu.csv"
+        return 1
+    fi
+    # shellcheck disable=SC2086
+    python3 "$source/tests/gpu/ncu_table.py" "$out/ncu.csv" $names || { tail -n 20 "$out/ncu.csv"; return 1; }
+}
+
+# Kernels that wait for one another must run at once: a range of them is measured, and the program started anew for each pass.
+section() {
+    result=0
+    "$source/tests/check_spills.sh" || result=1
+    find_ncu || return 1
+    table "" "--profile-from-start off" "$build/tests/gpu/.libs/kernel_throughput" cuda 256 reduce pull pack || result=1
+    table "ring two_shot" "--replay-mode app-range" "$build/tests/gpu/.libs/kernel_throughput" cuda 256 ring two_shot || result=1
+    table "fifo_at_receiver fifo_at_sender" "--replay-mode app-range" "$build/tests/gpu/measure_fifo" fifo || result=1
+    return $result
+}
