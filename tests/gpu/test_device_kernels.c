@@ -12,7 +12,8 @@
 #include "tests/gpu/kernel_ranks.h"
 #include "tests/unit/scalar.h"
 
-enum { MOST_BYTES = 1 << 22, COPIED = 100001, PIECES = 7, BLOCKS = 2 };
+/* SHARE: of a block of a list: shares end within pieces, and pieces have several. */
+enum { MOST_BYTES = 1 << 22, COPIED = 100001, PIECES = 7, BLOCKS = 2, SHARE = 110 * GF_LINE };
 
 static void check_reduction(struct kr *t, const char *kernel, kr_run *run, enum gf_type type, enum gf_op op, uint64_t *random)
 {
@@ -109,10 +110,8 @@ static void run_pull(struct kr *t, char *to, char *from)
     kr_check(t, t->rank[0].done[KR_END] == GF_PULL_END, "pull", "end", 0);
 }
 
-/* Blocks have shares that end within items, and items have several. */
 static void run_pull_list(struct kr *t, char *to, char *from)
 {
-    enum { SHARE = 110 * GF_LINE };
     struct gf_pull_list_work work = { .launch = { .gate = kr_address(t, t->rank[0].gate), .ticket = t->ticket, .share = SHARE,
                                                   .count = PIECES } };
     uint64_t *ends = kr_pinned(t, PIECES * sizeof *ends);
@@ -135,6 +134,27 @@ static void run_pull_list(struct kr *t, char *to, char *from)
         kr_check(t, ends[i] == GF_PULL_END, "pull list", "end", 0);
     }
     kr_need(t, gf_device_pinned_free(t->device, ends), "pinned free", NULL);
+}
+
+static void run_exchange_by(struct kr *t, char *to, char *from, enum gf_kernel kernel, size_t bytes)
+{
+    struct gf_exchange_work work = { .task = kr_task(t, 0), .share = SHARE, .count = PIECES };
+
+    for (int i = 0; i < PIECES; i++) {
+        work.pieces[i] = (struct gf_piece){ to + piece_begin(i), from + piece_begin(i), piece_bytes(i) };
+    }
+    kr_launch(t, 0, kernel, (COPIED + SHARE - 1) / SHARE, &work, bytes);
+    kr_ended(t, 0, "exchange", "end");
+}
+
+static void run_exchange(struct kr *t, char *to, char *from)
+{
+    run_exchange_by(t, to, from, GF_KERNEL_EXCHANGE, sizeof(struct gf_exchange_work));
+}
+
+static void run_exchange_few(struct kr *t, char *to, char *from)
+{
+    run_exchange_by(t, to, from, GF_KERNEL_EXCHANGE_FEW, sizeof(struct gf_exchange_few_work));
 }
 
 static void check_copy(struct kr *t, const char *kernel, copy_run *run)
@@ -206,6 +226,8 @@ static void check_all(struct kr *t)
     check_copy(t, "copy list", run_copy_list);
     check_copy(t, "pull", run_pull);
     check_copy(t, "pull list", run_pull_list);
+    check_copy(t, "exchange", run_exchange);
+    check_copy(t, "exchange of few", run_exchange_few);
     check_pack(t, false);
     check_pack(t, true);
     check_launched(t);
