@@ -18,10 +18,8 @@ static struct gf_plan_input plan_input(const gf_comm *comm, size_t count, enum g
 
 /* Is this what the last plan was made for? Programs repeat their calls, and to word a plan takes longer than to decide it.
  * Only what may change in a communicator's life is compared. */
-static bool is_planned(const gf_comm *comm, const struct gf_plan_input *input)
+static bool is_planned(const struct gf_plan_input *last, const struct gf_plan_input *input)
 {
-    const struct gf_plan_input *last = &comm->planned;
-
     return input->count == last->count && input->type == last->type && input->op == last->op
         && input->unavailable == last->unavailable
         && input->count > 0;
@@ -39,11 +37,14 @@ static gf_status plan_and_connect(gf_comm *comm, size_t count, enum gf_type type
     for (;;) {
         struct gf_plan_input input = plan_input(comm, count, type, op, refused);
 
-        if (!is_planned(comm, &input)) {
-            gf_plan_allreduce(&comm->config, &input, &comm->plan);
-            comm->planned = input;
+        int which = refused != 0;
+
+        if (!is_planned(&comm->planned[which], &input)) {
+            gf_plan_allreduce(&comm->config, &input, &comm->plans[which]);
+            comm->planned[which] = input;
         }
-        gf_status status = gf_comm_call_connect(comm, &comm->plan, why);
+        comm->plan = &comm->plans[which];
+        gf_status status = gf_comm_call_connect(comm, comm->plan, why);
 
         if (status != GF_ERR_UNSUPPORTED) {
             return status;
@@ -65,16 +66,16 @@ static gf_status run_kernel(gf_comm *comm, const struct gf_comm_buffers *buffers
                       data.send ? "receive" : "send", data.send ? buffers->recv : buffers->send);
         return GF_ERR_INVALID;
     }
-    if (comm->plan.algorithm == GF_PLAN_TWO_SHOT) {
-        return gf_two_shot_allreduce(&comm->mapped, &comm->plan, &data, &comm->execution, why);
+    if (comm->plan->algorithm == GF_PLAN_TWO_SHOT) {
+        return gf_two_shot_allreduce(&comm->mapped, comm->plan, &data, &comm->execution, why);
     }
-    if (comm->plan.algorithm == GF_PLAN_ONE_SHOT) {
-        return gf_one_shot_allreduce(&comm->one_shot, &comm->plan, &data, &comm->config, &comm->execution, why);
+    if (comm->plan->algorithm == GF_PLAN_ONE_SHOT) {
+        return gf_one_shot_allreduce(&comm->one_shot, comm->plan, &data, &comm->config, &comm->execution, why);
     }
-    if (comm->plan.algorithm == GF_PLAN_LL128) {
-        return gf_one_shot_allreduce(&comm->ll128, &comm->plan, &data, &comm->config, &comm->execution, why);
+    if (comm->plan->algorithm == GF_PLAN_LL128) {
+        return gf_one_shot_allreduce(&comm->ll128, comm->plan, &data, &comm->config, &comm->execution, why);
     }
-    return gf_ring_allreduce(&comm->ring, &comm->plan, &data, &comm->execution, why);
+    return gf_ring_allreduce(&comm->ring, comm->plan, &data, &comm->execution, why);
 }
 
 static gf_status check_buffers(const struct gf_comm_buffers *buffers, size_t count, struct gf_reason *why)
@@ -93,7 +94,7 @@ static gf_status run_plan(gf_comm *comm, const struct gf_comm_buffers *buffers, 
     void *recv = buffers->recv;
     const struct gf_host_wait wait = { .poll = gf_watch_poll, .ctx = &comm->watch };
 
-    switch (comm->plan.algorithm) {
+    switch (comm->plan->algorithm) {
     case GF_PLAN_NONE:
         return GF_OK;
     case GF_PLAN_LOCAL:
@@ -107,26 +108,29 @@ static gf_status run_plan(gf_comm *comm, const struct gf_comm_buffers *buffers, 
         return comm->host_executor->allreduce(comm->host_state, send, recv, count, type, op, &wait, why);
     case GF_PLAN_STAGE:
     default:
-        gf_reason_set(why, "%s", comm->plan.reason);
+        gf_reason_set(why, "%s", comm->plan->reason);
         return GF_ERR_UNSUPPORTED;
     }
 }
 
-/* Two-shot needs buffers that all ranks have mapped. Where not all can, the call is planned again, on all ranks alike, as if
- * there were no such algorithm. */
+/* Two-shot needs buffers that all ranks have mapped. Where not all can, or it is not worth that yet, the call is planned again,
+ * on all ranks alike, as if there were no such algorithm. Nothing is amiss where it was not asked for. */
 static gf_status map_buffers(gf_comm *comm, const struct gf_comm_buffers *buffers, size_t count, enum gf_type type, enum gf_op op,
                              struct gf_reason *why)
 {
-    const struct gf_two_shot_buffers mine = { buffers->send, buffers->recv, buffers->send_where, buffers->recv_where };
+    bool asked = comm->config.algorithm == GF_ALGORITHM_TWO_SHOT;
+    const struct gf_two_shot_buffers mine = { buffers->send, buffers->recv, buffers->send_where, buffers->recv_where, !asked };
     struct gf_mapped *mapped = &comm->mapped;
     gf_status status = gf_two_shot_enter(mapped, &mine, count, type, op, why);
 
-    if (status != GF_ERR_UNSUPPORTED) {
+    if (status != GF_ERR_UNSUPPORTED && status != GF_NO_RESOURCE) {
         return status;
     }
-    gf_log(comm->log, mapped->refused ? GF_LOG_CALL : gf_comm_warning(comm),
+    bool again = status == GF_NO_RESOURCE || mapped->refused;
+
+    gf_log(comm->log, again ? GF_LOG_CALL : asked ? gf_comm_warning(comm) : GF_LOG_PATH,
            "%s: two-shot cannot be used for these buffers, taking the next path: %s", comm->name, why->text);
-    mapped->refused = true;
+    mapped->refused |= status == GF_ERR_UNSUPPORTED;
     return plan_and_connect(comm, count, type, op, 1u << GF_PLAN_TWO_SHOT, why);
 }
 
@@ -147,12 +151,12 @@ gf_status gf_comm_allreduce(gf_comm *comm, const struct gf_comm_buffers *buffers
     if (status == GF_OK) {
         status = check_buffers(buffers, count, &local);
     }
-    if (status == GF_OK && comm->plan.algorithm == GF_PLAN_TWO_SHOT) {
+    if (status == GF_OK && comm->plan->algorithm == GF_PLAN_TWO_SHOT) {
         status = map_buffers(comm, buffers, count, type, op, &local);
     }
     if (status == GF_OK) {
         gf_log(comm->log, GF_LOG_CALL, "%s: allreduce of %zu %s, %s: %s", comm->name, count, gf_type_name(type),
-               gf_op_name(op), comm->plan.reason);
+               gf_op_name(op), comm->plan->reason);
         status = run_plan(comm, buffers, count, type, op, &local);
     }
     if (status != GF_OK) {

@@ -91,7 +91,9 @@ gf_status gf_comm_call_connect(gf_comm *comm, const struct gf_plan *plan, struct
     gf_reason_set(why, "%s", because.text);
     if (status == GF_ERR_UNSUPPORTED) {
         comm->unavailable |= bit;
-        gf_log(comm->log, gf_comm_warning(comm), "%s: %s cannot be used, taking the next path: %s", comm->name,
+        bool asked = plan->algorithm != GF_PLAN_TWO_SHOT || comm->config.algorithm == GF_ALGORITHM_TWO_SHOT;
+
+        gf_log(comm->log, asked ? gf_comm_warning(comm) : GF_LOG_PATH, "%s: %s cannot be used, taking the next path: %s", comm->name,
                gf_algorithm_name(plan->algorithm), because.text);
     }
     return status;

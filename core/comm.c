@@ -168,6 +168,7 @@ gf_status gf_comm_create(const struct gf_comm_setup *setup, gf_comm **result, st
     }
     snprintf(comm->name, sizeof comm->name, "%s", setup->name ? setup->name : "communicator");
     comm->log = setup->log;
+    comm->plan = comm->plans;
     comm->bootstrap = setup->bootstrap;
     comm->device = setup->device;
     comm->transports = setup->transports;
@@ -245,10 +246,10 @@ void gf_comm_abort(gf_comm *comm, const char *reason)
 
 const struct gf_plan *gf_comm_last_plan(const gf_comm *comm)
 {
-    return &comm->plan;
+    return comm->plan;
 }
 
 bool gf_comm_last_by_agent(const gf_comm *comm)
 {
-    return comm->plan.algorithm == GF_PLAN_ONE_SHOT && comm->one_shot.by_agent;
+    return comm->plan->algorithm == GF_PLAN_ONE_SHOT && comm->one_shot.by_agent;
 }

@@ -41,8 +41,9 @@ struct gf_comm {
     unsigned connected, unavailable;   /* bit a: enum gf_algorithm a has its connections, or cannot have them; the same on all
                                           ranks */
 
-    struct gf_plan plan;               /* of the last call */
-    struct gf_plan_input planned;      /* what it was made for; count 0: none yet */
+    const struct gf_plan *plan;        /* of the last call: one of these two, of calls with all that is available, and of those */
+    struct gf_plan plans[2];           /* whose buffers do not allow what would be best */
+    struct gf_plan_input planned[2];   /* what each was made for; count 0: none yet */
     struct gf_plan exchange;           /* of the last exchange */
     gf_status broken;                  /* not GF_OK: dead since a call failed with this */
     struct gf_reason broken_why;

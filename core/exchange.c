@@ -58,7 +58,7 @@ static gf_status plan_and_connect(gf_comm *comm, const struct gf_exchange *x, st
 static gf_status enter(gf_comm *comm, const struct gf_exchange *x, struct gf_reason *why)
 {
     const struct gf_registry_buffer none = gf_mapped_flags(&comm->mapped);
-    const struct gf_registry_buffer send = { x->send.address, x->send.bytes, &x->send.where };
+    const struct gf_registry_buffer send = { x->send.address, x->send.bytes, &x->send.where, false };
     const struct gf_registry_buffer buffers[GF_REGISTRY_BUFFERS] = { [SEND] = x->send.address ? send : none, none, none };
     struct gf_registry *registry = &comm->mapped.registry;
 

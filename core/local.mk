@@ -15,6 +15,7 @@ libgfcore_la_SOURCES += \
     core/exchange.c core/exchange.h \
     core/execute.c core/execute.h \
     core/exports.c core/exports.h \
+    core/familiar.c core/familiar.h \
     core/fault.c core/fault.h \
     core/flat.c core/flat.h \
     core/host_executor.h core/host_ordered.h \

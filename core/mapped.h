@@ -28,7 +28,7 @@ gf_status gf_mapped_connect(struct gf_mapped *m, const struct gf_connect_setup *
 /* The flags, in place of a buffer that a call does not have. */
 static inline struct gf_registry_buffer gf_mapped_flags(const struct gf_mapped *m)
 {
-    return (struct gf_registry_buffer){ m->flags, 0, &m->flags_where };
+    return (struct gf_registry_buffer){ m->flags, 0, &m->flags_where, false };
 }
 
 /* Idempotent; zeros are allowed. */

@@ -134,7 +134,15 @@ static void decide_forced(const struct gf_config *config, const struct gf_plan_i
     }
 }
 
-/* Between the two kernels, by size and cost. */
+/* Of the choices this is the only one that needs the program's buffers to be mapped; where the transport was chosen, that may be what
+ * the user does not want. */
+static bool two_shot_may_be(const struct gf_config *config, const struct gf_plan_input *input)
+{
+    return config->algorithm == GF_ALGORITHM_AUTO && available(input, GF_PLAN_TWO_SHOT)
+        && (config->transport == GF_TRANSPORT_AUTO || config->transport == GF_TRANSPORT_P2P);
+}
+
+/* Between the kernels, by size and cost. */
 static void decide_kernel(const struct gf_config *config, const struct gf_plan_input *input, size_t bytes, struct gf_plan *plan)
 {
     int one_shot_blocks = gf_tuner_one_shot_blocks(bytes, config->ll_slot_bytes, input->blocks);
@@ -144,7 +152,10 @@ static void decide_kernel(const struct gf_config *config, const struct gf_plan_i
     bool copies = host_copies(config), ring = available(input, GF_PLAN_RING);
     bool one_shot = available(input, GF_PLAN_ONE_SHOT) && !copies;
 
-    if (copies && ring) {
+    if (two_shot_may_be(config, input) && bytes >= gf_tuner_two_shot_least(input->ranks)) {
+        decide(plan, GF_PLAN_TWO_SHOT, "two-shot: of %zu bytes or more the fastest on %d ranks",
+               gf_tuner_two_shot_least(input->ranks), input->ranks);
+    } else if (copies && ring) {
         decide(plan, GF_PLAN_RING, "ring: the transport that was asked for moves FIFO slots only");
     } else if (one_shot && !ring) {
         decide(plan, GF_PLAN_ONE_SHOT, "one-shot: the ring could not be connected");

@@ -18,7 +18,7 @@ enum gf_algorithm {
     GF_PLAN_ONE_SHOT,        /* kernels, LL lines straight to every peer */
     GF_PLAN_RING,            /* kernels, Simple FIFOs round a ring */
     GF_PLAN_HOST,            /* host-sequenced: nothing waits on the device */
-    GF_PLAN_TWO_SHOT,        /* kernels, the program's own buffers mapped by all ranks; only where a setting asks for it */
+    GF_PLAN_TWO_SHOT,        /* kernels, the program's own buffers mapped by all ranks; large ones */
     GF_PLAN_STAGE,           /* not ours: the caller stages through the saved component */
     GF_PLAN_LL128,           /* kernels, LL128 lines straight to every peer; only where a setting asks for it */
     GF_PLAN_EXCHANGE,        /* a kernel fetches blocks from buffers that all ranks have mapped; only where a setting asks for it */

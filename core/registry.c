@@ -90,6 +90,7 @@ gf_status gf_registry_create(struct gf_registry *g, gf_device *device, struct gf
 
 static void empty_place(struct gf_registry *g, uint32_t place, struct gf_registry_record *record)
 {
+    gf_familiar_part(&g->familiar, g->calls[place]);
     own_page(g)->places[place].id = 0;
     g->used[place] = 0;
     record->fresh |= 1u << place;
@@ -160,9 +161,18 @@ static gf_status take_place(struct gf_registry *g, const struct gf_pointer *wher
     };
     memcpy(buffer->uuid, g->device->caps.uuid, sizeof buffer->uuid);
     g->of[g->rank].kernel_base[place] = kernel_base;
+    g->calls[place] = 0;
     record->fresh |= 1u << place;
     *taken = place;
     return GF_OK;
+}
+
+/* Is it time to map a buffer that may wait? Not if that would drive out one that is in use: they would take turns. */
+static bool is_worth_a_place(struct gf_registry *g, uint64_t id)
+{
+    uint64_t used = g->used[oldest_place(g)];
+
+    return gf_familiar_meet(&g->familiar, id, g->call) && (used == 0 || g->call - used > GF_REGISTRY_IDLE_CALLS);
 }
 
 /* The place of buffer i of this call, and where the buffer begins there. */
@@ -189,12 +199,17 @@ static gf_status place_buffer(struct gf_registry *g, const struct gf_registry_bu
     }
     uint32_t place = find_place(g, where->buffer_id);
 
+    if (place == GF_REGISTRY_PLACES && buffer->patient && !is_worth_a_place(g, where->buffer_id)) {
+        gf_reason_set(why, "the buffer at %p is not mapped yet", buffer->address);
+        return GF_NO_RESOURCE;
+    }
     if (place == GF_REGISTRY_PLACES) {
         status = take_place(g, where, &place, record, why);
         if (status != GF_OK) {
             return status;
         }
     }
+    g->calls[place] += g->used[place] != g->call;
     g->used[place] = g->call;
     record->place[i] = (uint8_t)place;
     record->offset[i] = offset;
@@ -210,8 +225,10 @@ static void write_record(struct gf_registry *g, const struct gf_registry_buffer 
     record->what[1] = what[1];
     record->fresh = 0;
     for (int i = 0; i < GF_REGISTRY_BUFFERS; i++) {
-        if (place_buffer(g, &buffers[i], i, record, &why) != GF_OK) {
-            record->place[i] = GF_REGISTRY_REFUSED;
+        gf_status status = place_buffer(g, &buffers[i], i, record, &why);
+
+        if (status != GF_OK) {
+            record->place[i] = status == GF_NO_RESOURCE ? GF_REGISTRY_YOUNG : GF_REGISTRY_REFUSED;
             snprintf(record->why, sizeof record->why, "%.*s", WHY_LENGTH, why.text);
         }
     }
@@ -353,9 +370,9 @@ static gf_status conclude(const struct gf_registry *g, struct gf_reason *why)
         const struct gf_registry_record *record = g->records[r];
 
         for (int i = 0; i < GF_REGISTRY_BUFFERS; i++) {
-            if (record->place[i] == GF_REGISTRY_REFUSED) {
+            if (record->place[i] >= GF_REGISTRY_REFUSED) {
                 gf_reason_set(why, "rank %d: %.200s", r, record->why);
-                return GF_ERR_UNSUPPORTED;
+                return record->place[i] == GF_REGISTRY_YOUNG ? GF_NO_RESOURCE : GF_ERR_UNSUPPORTED;
             }
             if (g->of[r].refused >> record->place[i] & 1) {
                 gf_reason_set(why, "%s", g->refused_why.text);

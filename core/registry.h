@@ -31,6 +31,7 @@
 #include "core/buffer.h"
 #include "core/config.h"
 #include "core/exports.h"
+#include "core/familiar.h"
 #include "core/fault.h"
 #include "core/imports.h"
 #include "core/segment.h"
@@ -39,7 +40,9 @@
 enum {
     GF_REGISTRY_PLACES = 16,       /* allocations a rank */
     GF_REGISTRY_BUFFERS = 3,       /* of one call */
-    GF_REGISTRY_REFUSED = GF_REGISTRY_PLACES     /* the place of a buffer that cannot be mapped by others */
+    GF_REGISTRY_REFUSED = GF_REGISTRY_PLACES,    /* the place of a buffer that cannot be mapped by others */
+    GF_REGISTRY_YOUNG,             /* the place of one that is not worth it yet */
+    GF_REGISTRY_IDLE_CALLS = 256   /* a buffer that did not come for so many calls makes room for another that may wait */
 };
 
 /* Of a rank's first buffer, what is meant for one peer. */
@@ -95,6 +98,8 @@ struct gf_registry {
     struct gf_imports imports;
     uint64_t call;                     /* the last one entered; the same on all ranks */
     uint64_t used[GF_REGISTRY_PLACES]; /* the last call that used the own place; 0: it is empty */
+    uint64_t calls[GF_REGISTRY_PLACES];    /* that used it */
+    struct gf_familiar familiar;
     uint32_t look;                     /* the own place that is looked at next */
     struct gf_registry_record *records[GF_MAX_RANKS];    /* of the call */
     struct gf_reason refused_why;
@@ -111,11 +116,12 @@ struct gf_registry_buffer {
     const void *address;               /* user address in device memory of this device */
     size_t bytes;
     const struct gf_pointer *where;    /* what gf_driver_pointer says of it; null: not asked yet */
+    bool patient;                      /* it is mapped when it is worth that (core/familiar.h), else at once */
 };
 
 /* Collective: enters the next call and returns when all have. what: two numbers that must be equal on all ranks.
- * GF_OK: all ranks have mapped all these buffers; gf_registry_address tells where. GF_ERR_UNSUPPORTED: not all can, which all
- * ranks are told alike. GF_ERR_PEER: the numbers differ, or a process has ended; GF_ERR_TIMEOUT; GF_ERR_ABORTED and the like
+ * GF_OK: all ranks have mapped all these buffers; gf_registry_address tells where. GF_ERR_UNSUPPORTED: not all can, and
+ * GF_NO_RESOURCE: a buffer that is patient is not mapped yet; all ranks are told alike. GF_ERR_PEER: the numbers differ, or a process has ended; GF_ERR_TIMEOUT; GF_ERR_ABORTED and the like
  * as gf_watch_poll. */
 gf_status gf_registry_enter(struct gf_registry *g, const struct gf_registry_buffer buffers[GF_REGISTRY_BUFFERS],
                             const uint64_t what[2], struct gf_reason *why);

@@ -5,6 +5,9 @@
  *   launched one-shot LL allreduce, one block     8 B: 9.6 / 11.5 / 15.4 µs, 32 KiB: 17.8 / 28.9 / 50.0 µs for 2 / 4 / 8 ranks
  *   the same by an agent that is there            8 B: 4.4 / 5.1 / 6.0 µs, 32 KiB: 8.7 / 14.6 / 25.7 µs
  *   a kernel pulling through 16-byte loads        48 GB/s for one block, 720 for 16, 1230 for 32
+ *   two-shot over mapped buffers                  256 KiB: 15.0 / 18.6 / 26.6 µs, 64 MiB: 85 / 160 / 300 µs for 2 / 4 / 8 ranks
+ *   the one-shot and the ring of gpufifo          32 KiB: 13.0, 24.6 µs, 128 KiB: 15.4, 34.8 µs for 2, 8 ranks; 256 KiB: 22.2 / 38.6 /
+ *                                                 70.9 µs, 64 MiB: 181 / 321 / 669 µs for 2 / 4 / 8 ranks
  *   launch until the stream is known to be done   9.7 µs
  *
  * They only have to order the algorithms near where these cross; what a machine reaches is docs/performance.md's business.
@@ -107,6 +110,15 @@ int gf_tuner_exchange_threads(size_t bytes, int blocks)
     size_t items = bytes / (size_t)blocks / ITEM_BYTES + 1;
 
     return clamp((items + WARP - 1) / WARP, GF_BLOCK_THREADS / WARP) * WARP;
+}
+
+/* Up to 1 MiB two-shot takes the same 15 µs on 2 ranks and 26.6 on 8; one-shot takes as much for 96 KiB and 48 KiB. Above, it takes half
+ * of what the ring takes at any size. */
+size_t gf_tuner_two_shot_least(int ranks)
+{
+    enum { KIB = 1024, LEAST = 48 * KIB };
+
+    return ranks < 8 ? LEAST + (size_t)(8 - ranks) * 8 * KIB : LEAST;
 }
 
 double gf_tuner_one_shot_us(size_t bytes, int ranks, int blocks)

@@ -20,6 +20,8 @@ int gf_tuner_ll128_blocks(size_t bytes, size_t piece_bytes, int share);
 int gf_tuner_ll128_threads(size_t bytes, size_t piece_bytes, int blocks);
 int gf_tuner_ring_blocks(size_t bytes, int ranks, int share);
 int gf_tuner_two_shot_blocks(size_t bytes, int ranks, int share);
+/* The least bytes for which two-shot is faster than one-shot and ring. */
+size_t gf_tuner_two_shot_least(int ranks);
 
 /* Of a rank that fetches `count` blocks, in all `bytes` bytes: small blocks have one of the launch's each, side by side. */
 int gf_tuner_exchange_blocks(size_t bytes, int count, int share);

@@ -11,7 +11,8 @@ gf_status gf_two_shot_enter(struct gf_mapped *m, const struct gf_two_shot_buffer
 {
     size_t bytes = count * gf_type_size(type);
     const struct gf_registry_buffer all[GF_REGISTRY_BUFFERS] = {
-        [SEND] = { buffers->send, bytes, buffers->send_where }, [RECV] = { buffers->recv, bytes, buffers->recv_where },
+        [SEND] = { buffers->send, bytes, buffers->send_where, buffers->patient },
+        [RECV] = { buffers->recv, bytes, buffers->recv_where, buffers->patient },
         [FLAGS] = gf_mapped_flags(m),
     };
     const uint64_t what[2] = { count, (uint64_t)type << 32 | (uint64_t)op };

@@ -14,6 +14,7 @@ struct gf_two_shot_buffers {
     const void *send;
     void *recv;
     const struct gf_pointer *send_where, *recv_where;
+    bool patient;
 };
 
 /* Collective: all have entered with buffers that all have mapped (GF_OK), or errors as gf_registry_enter. */

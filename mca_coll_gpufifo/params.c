@@ -81,7 +81,8 @@ static void register_choices(mca_coll_gpufifo_component_t *component)
     register_variable(component, "algorithm",
         "The algorithm of MPI_Allreduce: auto (by size and by what the ranks' kernels may do), one_shot (every rank stores to "
         "every other), ring (reduce-scatter and allgather round a ring), host (the host puts copies and kernels in order, none "
-        "waits) or two_shot (ranks load from and store to each other's buffers, which all have mapped; never chosen by auto)",
+        "waits) or two_shot (ranks load from and store to each other's buffers, which all have mapped; by auto for large calls whose "
+        "buffers come again)",
         MCA_BASE_VAR_TYPE_INT, algorithm_values, OPAL_INFO_LVL_5, &component->algorithm);
     register_variable(component, "protocol",
         "The protocol of a connection: auto, ll (data and flag stored together, lowest latency), ll128 (the same in lines of 128 "

@@ -3,7 +3,8 @@
  * MPI_Allreduce with buffers as programs have them: freed and allocated again between calls, on some ranks only; several in one
  * allocation, at other offsets on each rank; in place on some ranks; the same buffers on several communicators.
  *
- * Usage: test_zerocopy [path=NAME] [rounds=N] PART...   with the parts reuse, offsets, communicators
+ * Usage: test_zerocopy [path=NAME] [rounds=N] PART...   with the parts reuse, offsets, communicators, and, where no setting asks for
+ * an algorithm, familiar: which call with a buffer is the first that maps it; fresh: large calls with a new buffer each
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "examples/paths.h"
 #include "tests/mpi/values.h"
 
-enum { MOST = 6000 };             /* elements of a call */
+enum { MOST = 6000, LARGE = 30000 };      /* elements of a call */
 
 /* What a rank contributes to element i of a call. */
 static int32_t contribution(uint64_t call, int rank, size_t i)
@@ -127,7 +128,53 @@ static void check_communicators(struct harness *h, int rounds)
     MPI_Comm_free(&comms[2]);
 }
 
-static void run_part(struct harness *h, const char *part, int rounds)
+/* Calls in place, on a new buffer each time or on this one. Were the first `other` of them, and no later one, run another way than over
+ * mapped buffers? */
+static void check_way(struct harness *h, const struct paths_counters *counters, struct buffer *kept, int calls, int other,
+                      const char *what)
+{
+    for (int n = 1; n <= calls; n++) {
+        struct paths before, after, taken;
+        struct buffer fresh;
+
+        if (!kept) {
+            buffer_create(h, &fresh, GPUFIFO_MEMORY_DEVICE, LARGE * 4, 0);
+        }
+        paths_read(counters, &before);
+        check_call(h, kept ? kept : &fresh, 0, kept ? kept : &fresh, 0, LARGE, (uint64_t)n, MPI_COMM_WORLD);
+        paths_read(counters, &after);
+        paths_difference(&before, &after, &taken);
+        bool mapped = taken.count == 1 && strcmp(taken.path[0].name, "two_shot") == 0;
+
+        harness_check(h, taken.count == 1 && mapped == (n > other), "%s: call %d went by %s", what, n,
+                      taken.count ? taken.path[0].name : "none");
+        if (!kept) {
+            buffer_destroy(&fresh, what);
+        }
+    }
+}
+
+/* Without a setting: a buffer is mapped when it comes again and again. */
+static void check_familiar(struct harness *h, const struct paths_counters *counters)
+{
+    struct buffer buffer;
+
+    buffer_create(h, &buffer, GPUFIFO_MEMORY_DEVICE, LARGE * 4, 0);
+    check_way(h, counters, &buffer, 10, 2, "a buffer");
+    check_way(h, counters, h->rank == 0 ? NULL : &buffer, 10, 10, "rank 0 has new buffers");
+    check_way(h, counters, &buffer, 2, 0, "the buffer again");
+    buffer_destroy(&buffer, "familiar");
+    check_way(h, counters, NULL, 30, 30, "all have new buffers");
+    buffer_create(h, &buffer, GPUFIFO_MEMORY_DEVICE, LARGE * 4, 0);
+    check_way(h, counters, &buffer, 100, 5, "a buffer after one that was soon freed");
+    buffer_destroy(&buffer, "familiar");
+    check_way(h, counters, NULL, 30, 30, "new buffers");
+    buffer_create(h, &buffer, GPUFIFO_MEMORY_DEVICE, LARGE * 4, 0);
+    check_way(h, counters, &buffer, 5, 2, "a buffer after one that lasted");
+    buffer_destroy(&buffer, "familiar");
+}
+
+static void run_part(struct harness *h, const char *part, int rounds, const struct paths_counters *counters)
 {
     if (strcmp(part, "reuse") == 0) {
         check_reuse(h, rounds);
@@ -135,8 +182,12 @@ static void run_part(struct harness *h, const char *part, int rounds)
         check_offsets(h, rounds);
     } else if (strcmp(part, "communicators") == 0) {
         check_communicators(h, rounds);
+    } else if (strcmp(part, "familiar") == 0) {
+        check_familiar(h, counters);
+    } else if (strcmp(part, "fresh") == 0) {
+        check_way(h, counters, NULL, rounds, rounds, "a new buffer");
     } else {
-        harness_check(h, false, "there is no part \"%s\": reuse, offsets, communicators", part);
+        harness_check(h, false, "there is no part \"%s\": reuse, offsets, communicators, familiar, fresh", part);
     }
 }
 
@@ -155,7 +206,7 @@ int main(int argc, char **argv)
         } else if (strncmp(argv[i], "rounds=", 7) == 0) {
             rounds = atoi(argv[i] + 7);
         } else {
-            run_part(&h, argv[i], rounds);
+            run_part(&h, argv[i], rounds, &counters);
         }
     }
     if (path) {

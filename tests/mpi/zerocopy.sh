@@ -17,6 +17,15 @@ run 3 algorithm=two_shot tests/mpi/test_allreduce kinds
 run 2 algorithm=two_shot tests/mpi/case_14_reuse 1000
 run 3 algorithm=two_shot tests/mpi/test_zerocopy communicators
 
+# Without a setting: large calls go that way when their buffers have come in some calls, and nothing is said where they cannot.
+for ranks in 2 3 8; do
+    run $ranks tests/mpi/test_zerocopy familiar
+done
+run 2 one_shot_bytes=4096 tests/mpi/test_allreduce limit=1048576 sizes bits
+run_prints "two-shot cannot be used, taking the next path: .*cannot be mapped" 3 +noipc verbose=1 transport=auto \
+    tests/mpi/test_allreduce path=one_shot,ring limit=200000 sizes
+run 3 fault=ipc_export:3+@1 tests/mpi/test_allreduce path=one_shot,ring limit=200000 sizes
+
 # Who cannot is told, all take the same other path, and the results are right.
 run_prints "two-shot cannot be used" 3 +noipc algorithm=two_shot tests/mpi/test_allreduce path=one_shot limit=16384 sizes
 run_prints "two-shot cannot be used for these buffers.*rank 1: the step ipc_export" 3 fault=ipc_export:3@1 algorithm=two_shot \

@@ -21,6 +21,7 @@ tests_core_programs = \
     tests/unit/test_core_sweep \
     tests/unit/test_core_trouble \
     tests/unit/test_flat \
+    tests/unit/test_familiar \
     tests/unit/test_linger \
     tests/unit/test_pipe \
     tests/unit/test_offers \
@@ -49,6 +50,8 @@ tests_unit_test_agent_SOURCES = tests/unit/test_agent.c
 tests_unit_test_agent_LDADD = $(tests_core_libs)
 tests_unit_test_core_agent_SOURCES = tests/unit/test_core_agent.c
 tests_unit_test_core_agent_LDADD = $(tests_core_libs)
+tests_unit_test_familiar_SOURCES = tests/unit/test_familiar.c
+tests_unit_test_familiar_LDADD = $(tests_core_libs)
 tests_unit_test_linger_SOURCES = tests/unit/test_linger.c
 tests_unit_test_linger_LDADD = $(tests_core_libs)
 tests_unit_test_core_allreduce_SOURCES = tests/unit/test_core_allreduce.c

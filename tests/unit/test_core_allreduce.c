@@ -254,7 +254,7 @@ static int automatic_body(struct gftest_rank *rank)
     }
     GFTEST_CHECK(rank, one_shot && ring);
     GFTEST_CHECK(rank, c.warnings == 0, "%s", c.warning);
-    GFTEST_CHECK(rank, c.paths == 3, "%d lines, the last: %s", c.paths, c.path);
+    GFTEST_CHECK(rank, c.paths == 4, "%d lines, the last: %s", c.paths, c.path);
     gftest_barrier(rank);
     gftest_comm_close(&c);
     return 0;

@@ -56,6 +56,10 @@ static void test_sizes_choose(void **state)
 
     input.count = 16 << 20;    /* 64 MiB */
     plan = plan_of(&config, &input);
+    assert_int_equal(plan.algorithm, GF_PLAN_TWO_SHOT);
+    assert_int_equal(plan.blocks, 33);
+    input.unavailable = 1u << GF_PLAN_TWO_SHOT;
+    plan = plan_of(&config, &input);
     assert_int_equal(plan.algorithm, GF_PLAN_RING);
     assert_int_equal(plan.blocks, 32);
     assert_non_null(strstr(plan.reason, "one_shot_bytes"));
@@ -63,6 +67,34 @@ static void test_sizes_choose(void **state)
     config.one_shot_bytes = 0;
     input.count = 2;
     assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_RING);
+}
+
+/* From a size on that depends on the ranks, unless a setting or the buffers say otherwise. */
+static void test_large_ones_go_over_mapped_buffers(void **state)
+{
+    static const struct { int ranks; size_t least; } cases[] = { { 2, 96 << 10 }, { 4, 80 << 10 }, { 8, 48 << 10 }, { 64, 48 << 10 } };
+    struct gf_config config = default_config();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct gf_plan_input input = default_input(cases[i].least / 4);
+
+        input.ranks = cases[i].ranks;
+        assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_TWO_SHOT);
+        config.transport = GF_TRANSPORT_SHM;
+        assert_int_not_equal(plan_of(&config, &input).algorithm, GF_PLAN_TWO_SHOT);
+        config.transport = GF_TRANSPORT_P2P;
+        assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_TWO_SHOT);
+        config.transport = GF_TRANSPORT_AUTO;
+        config.protocol = GF_PROTOCOL_SIMPLE;
+        assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_RING);
+        config.protocol = GF_PROTOCOL_AUTO;
+        input.kernels_may_wait = false;
+        assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_HOST);
+        input.kernels_may_wait = true;
+        input.count--;
+        assert_int_not_equal(plan_of(&config, &input).algorithm, GF_PLAN_TWO_SHOT);
+    }
 }
 
 /* The agent changes nothing else of a plan, so a rank whose agent is gone launches the same. */
@@ -214,8 +246,8 @@ static void test_what_is_unavailable_is_avoided(void **state)
     (void)state;
     input.unavailable = 1u << GF_PLAN_ONE_SHOT;
     assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_RING);
-    input.unavailable = 1u << GF_PLAN_RING;
     input.count = 16 << 20;
+    input.unavailable = 1u << GF_PLAN_TWO_SHOT | 1u << GF_PLAN_RING;
     assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_ONE_SHOT);
     input.unavailable |= 1u << GF_PLAN_ONE_SHOT;
     assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_HOST);
@@ -226,7 +258,7 @@ static void test_what_is_unavailable_is_avoided(void **state)
     assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_STAGE);
 }
 
-/* Two-shot is for who asks for it, and never fails a call: where the buffers cannot be mapped, the rest of the choice is as without
+/* Two-shot never fails a call, also of who asks for it: where the buffers cannot be mapped, the rest of the choice is as without
  * it. */
 static void test_two_shot_is_asked_for(void **state)
 {
@@ -330,6 +362,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes_choose),
+        cmocka_unit_test(test_large_ones_go_over_mapped_buffers),
         cmocka_unit_test(test_small_ones_go_to_the_agent),
         cmocka_unit_test(test_trivial_calls),
         cmocka_unit_test(test_settings_are_honoured),

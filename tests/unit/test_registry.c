@@ -63,7 +63,7 @@ static uint64_t copy_word(struct bench *b, void *to, const void *from)
 static gf_status enter(struct bench *b, char *first, char *second, uint64_t what, struct gf_reason *why)
 {
     const struct gf_registry_buffer buffers[GF_REGISTRY_BUFFERS] = {
-        { first, 8, NULL }, { second, 8, NULL }, { second, 0, NULL },
+        { first, 8, NULL, false }, { second, 8, NULL, false }, { second, 0, NULL, false },
     };
     const uint64_t whats[2] = { what, 5 };
 
@@ -220,6 +220,46 @@ static void test_known_buffers(void **state)
     gftest_expect(2, known_body, NULL, SECONDS);
 }
 
+/* More buffers than places, each in some calls, and again: those that wait do not drive out what is in use. */
+static int patient_body(struct gftest_rank *rank)
+{
+    enum { BUFFERS = GF_REGISTRY_PLACES + 4, TURNS = 4, CALLS = GF_FAMILIAR_CALLS + 1 };
+    struct gf_reason why = { "" };
+    char *buffers[BUFFERS];
+    uint64_t judged = 0;
+    struct bench b;
+
+    if (bench_open(rank, NULL, &b) != 0) {
+        return 1;
+    }
+    for (int i = 0; i < BUFFERS; i++) {
+        buffers[i] = allocate(&b, KIB);
+    }
+    for (int turn = 0; turn < TURNS; turn++) {
+        for (int i = 0; i < BUFFERS; i++) {
+            for (int call = 1; call <= CALLS; call++) {
+                const struct gf_registry_buffer one = { buffers[i], 8, NULL, true };
+                const struct gf_registry_buffer all[GF_REGISTRY_BUFFERS] = { one, one, one };
+                bool mapped = i < GF_REGISTRY_PLACES && (turn > 0 || call >= GF_FAMILIAR_CALLS);
+                gf_status status = gf_registry_enter(&b.registry, all, (uint64_t[2]){ (uint64_t)i, 1 }, &why);
+
+                GFTEST_CHECK(rank, status == (mapped ? GF_OK : GF_NO_RESOURCE), "turn %d, buffer %d, call %d: %s", turn, i, call,
+                             gf_status_string(status));
+            }
+        }
+        GFTEST_CHECK(rank, turn == 0 || b.registry.of[0].page->judged == judged, "turn %d mapped again", turn);
+        judged = b.registry.of[0].page->judged;
+    }
+    bench_close(rank, &b);
+    return 0;
+}
+
+static void test_patient_buffers(void **state)
+{
+    (void)state;
+    gftest_expect(2, patient_body, NULL, SECONDS);
+}
+
 /* Rank 1 cannot export its second buffer once, then rank 0 cannot map what comes next: all are told alike, and go on later. */
 static int refused_body(struct gftest_rank *rank)
 {
@@ -308,6 +348,7 @@ int main(void)
         cmocka_unit_test(test_freed_and_allocated_again),
         cmocka_unit_test(test_more_than_places),
         cmocka_unit_test(test_known_buffers),
+        cmocka_unit_test(test_patient_buffers),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_calls_that_differ),
         cmocka_unit_test(test_cannot_be_created),
