@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# MPI_Allreduce over the mapped buffers of all ranks (two_shot) under MPS: checks; times beside the ring, 256 KiB to 256
+# MPI_Allreduce over the mapped buffers of all ranks (two_shot) under MPS: checks; times beside the ring, 16 KiB to 256
 # MiB, 2, 4 and 8 ranks; by auto: which call is the first of that way, and what a program pays that has a new buffer for each call
 
 # That path and no other, where buffers come and go, too.
