@@ -11,6 +11,7 @@ tests_core_libs = libgftest.la libgfcore.la libgpufifo.la $(CMOCKA_LIBS)
 
 tests_core_programs = \
     tests/unit/test_agent \
+    tests/unit/test_agent_post \
     tests/unit/test_connector \
     tests/unit/test_copied \
     tests/unit/test_core_agent \
@@ -48,6 +49,8 @@ tests_unit_test_copied_SOURCES = tests/unit/test_copied.c tests/unit/copied_devi
 tests_unit_test_copied_LDADD = $(tests_core_libs)
 tests_unit_test_agent_SOURCES = tests/unit/test_agent.c
 tests_unit_test_agent_LDADD = $(tests_core_libs)
+tests_unit_test_agent_post_SOURCES = tests/unit/test_agent_post.c
+tests_unit_test_agent_post_LDADD = $(tests_core_libs)
 tests_unit_test_core_agent_SOURCES = tests/unit/test_core_agent.c
 tests_unit_test_core_agent_LDADD = $(tests_core_libs)
 tests_unit_test_familiar_SOURCES = tests/unit/test_familiar.c
