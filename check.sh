@@ -109,6 +109,7 @@ one warnings 1 "$source/tests/check_warnings.sh" "$source/build/build.log"
 one counting 1 "$source/tests/count_results.sh" --self-test
 tests tests build 30 check
 if [ "$what" = all ]; then
+    one configure 10 "$source/tests/check_configure.sh" "$source"
     one install 5 "$source/tests/check_install.sh" "$source/build"
     sanitized address build-address address,undefined 30 check
     sanitized thread build-thread thread 10 check-thread

@@ -78,7 +78,7 @@ AC_DEFUN([GF_CUDA_NVCC], [
 dnl Machine code for each architecture, and PTX of the newest for GPUs to come.
 AC_DEFUN([GF_CUDA_ARCHITECTURES], [
     AC_MSG_CHECKING([for which GPUs to build kernels])
-    gf_known=`$NVCC --list-gpu-arch 2>/dev/null | sed -n 's/^compute_\(@<:@0-9@:>@*\)$/\1/p' | sort -n | uniq`
+    gf_known=`$NVCC --list-gpu-arch 2>/dev/null | sed -n 's/^compute_\(@<:@0-9@:>@*\)$/\1/p' | sort -n | uniq | xargs`
     gf_archs=
     for gf_arch in $gf_known; do
         AS_IF([test $gf_arch -ge 70], [gf_archs="$gf_archs $gf_arch"])
@@ -87,16 +87,16 @@ AC_DEFUN([GF_CUDA_ARCHITECTURES], [
         gf_archs=
         for gf_arch in $GF_GPU_ARCH; do
             gf_arch=`AS_ECHO(["$gf_arch"]) | sed 's/^sm_//;s/^compute_//'`
-            AS_CASE([" "`echo $gf_known`" "], [*" $gf_arch "*], [gf_archs="$gf_archs $gf_arch"],
+            AS_CASE([" $gf_known "], [*" $gf_arch "*], [gf_archs="$gf_archs $gf_arch"],
                 [AC_MSG_RESULT([error])
-                 AC_MSG_ERROR([GF_GPU_ARCH: $NVCC does not know $gf_arch; it knows: `echo $gf_known`])])
+                 AC_MSG_ERROR([GF_GPU_ARCH: $NVCC does not know $gf_arch; it knows: $gf_known])])
         done])
     NVCC_GENCODE=
+    gf_archs=`AS_ECHO(["$gf_archs"]) | xargs -n 1 | sort -n -u | xargs`
     for gf_arch in $gf_archs; do
         NVCC_GENCODE="$NVCC_GENCODE -gencode arch=compute_$gf_arch,code=sm_$gf_arch"
     done
     NVCC_GENCODE="$NVCC_GENCODE -gencode arch=compute_$gf_arch,code=compute_$gf_arch"
-    gf_archs=`echo $gf_archs`
     AC_MSG_RESULT([$gf_archs])
     gf_nvcc_note="on: sm_ $gf_archs, PTX $gf_arch"
 ])

@@ -22,7 +22,7 @@ AC_DEFUN([GF_OPENMPI], [
         [], [with_mpi=yes])
     AS_CASE([$with_mpi],
         [no], [AC_MSG_ERROR([gpufifo is an Open MPI component: it cannot be built --without-mpi])],
-        [yes], [AC_PATH_PROG([MPICC], [mpicc])],
+        [yes], [AC_PATH_PROG([MPICC], [${MPICC:-mpicc}])],
         [AS_IF([test -x "$with_mpi/bin/mpicc"], [MPICC=$with_mpi/bin/mpicc],
             [AC_MSG_ERROR([--with-mpi=$with_mpi: there is no $with_mpi/bin/mpicc; give the folder that Open MPI was installed into])])])
     AS_IF([test -z "$MPICC"],
