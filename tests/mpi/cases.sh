@@ -13,6 +13,7 @@ run 1 tests/mpi/case_02_reduce_local
 run 2 tests/mpi/case_13_before_init
 run 2 tests/mpi/case_14_reuse 1000
 run 2 transport=shm tests/mpi/case_14_reuse 200 7
+run 2 +memory=67108864 tests/mpi/case_15_free 41943040
 run 2 tests/mpi/case_18_threads
 run 2 +solo tests/mpi/case_18_threads
 for how in close leak comm; do

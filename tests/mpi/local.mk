@@ -66,6 +66,11 @@ tests_mpi_case_13_before_init_SOURCES = tests/mpi/case_13_before_init.c
 tests_mpi_case_13_before_init_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_case_13_before_init_LDADD = $(mpi_test_libs)
 
+check_PROGRAMS += tests/mpi/case_15_free
+tests_mpi_case_15_free_SOURCES = tests/mpi/case_15_free.c
+tests_mpi_case_15_free_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_case_15_free_LDADD = $(mpi_test_libs)
+
 check_PROGRAMS += tests/mpi/case_14_reuse
 tests_mpi_case_14_reuse_SOURCES = tests/mpi/case_14_reuse.c
 tests_mpi_case_14_reuse_CPPFLAGS = $(mpi_test_cppflags)
