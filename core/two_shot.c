@@ -24,11 +24,14 @@ gf_status gf_two_shot_allreduce(struct gf_mapped *m, const struct gf_plan *plan,
                                 struct gf_execution *e, struct gf_reason *why)
 {
     struct gf_two_shot_work work = { .data = *data, .epoch = m->registry.call };
+    int ranks = m->registry.ranks;
+    bool few = ranks <= GF_FEW_RANKS;
 
-    for (int r = 0; r < m->registry.ranks; r++) {
-        work.send[r] = gf_registry_address(&m->registry, r, SEND);
-        work.recv[r] = gf_registry_address(&m->registry, r, RECV);
-        work.flags[r] = gf_registry_address(&m->registry, r, FLAGS);
+    for (int r = 0; r < ranks; r++) {
+        work.addresses[r] = gf_registry_address(&m->registry, r, SEND);
+        work.addresses[ranks + r] = gf_registry_address(&m->registry, r, RECV);
+        work.addresses[2 * ranks + r] = gf_registry_address(&m->registry, r, FLAGS);
     }
-    return gf_execution_run(e, GF_KERNEL_ALLREDUCE_TWO_SHOT, plan->blocks, plan->threads, &work.task, sizeof work, why);
+    return gf_execution_run(e, few ? GF_KERNEL_ALLREDUCE_TWO_SHOT_FEW : GF_KERNEL_ALLREDUCE_TWO_SHOT, plan->blocks, plan->threads,
+                            &work.task, few ? sizeof(struct gf_two_shot_few_work) : sizeof work, why);
 }

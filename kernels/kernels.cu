@@ -55,6 +55,13 @@ gf_kernel_allreduce_two_shot(const __grid_constant__ struct gf_two_shot_work wor
 }
 
 extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
+gf_kernel_allreduce_two_shot_few(const __grid_constant__ struct gf_two_shot_few_work work)
+{
+    struct gf_team team = gf_team_self();
+    gf_allreduce_two_shot(&team, (const struct gf_two_shot_work *)&work);
+}
+
+extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
 gf_kernel_exchange(const __grid_constant__ struct gf_exchange_work work)
 {
     struct gf_team team = gf_team_self();

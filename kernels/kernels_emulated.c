@@ -82,6 +82,7 @@ const gf_emulated_kernel gf_emulated_kernels[GF_KERNEL_COUNT] = {
     [GF_KERNEL_ALLREDUCE_LL128_FEW] = allreduce_ll128,
     [GF_KERNEL_ALLREDUCE_RING] = allreduce_ring,
     [GF_KERNEL_ALLREDUCE_TWO_SHOT] = allreduce_two_shot,
+    [GF_KERNEL_ALLREDUCE_TWO_SHOT_FEW] = allreduce_two_shot,
     [GF_KERNEL_EXCHANGE] = exchange,
     [GF_KERNEL_EXCHANGE_FEW] = exchange,
     [GF_KERNEL_REDUCE_LOCAL] = reduce_local,

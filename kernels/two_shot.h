@@ -21,6 +21,21 @@ GF_INLINE uint64_t *gf_part_flag(char *flags, uint32_t rank, uint32_t block)
     return (uint64_t *)(flags + ((uint64_t)rank * GF_MAX_CHANNELS + block) * GF_LINE);
 }
 
+GF_INLINE const void *const *gf_two_shot_sends(const struct gf_two_shot_work *work)
+{
+    return (const void *const *)work->addresses;
+}
+
+GF_INLINE void *const *gf_two_shot_recvs(const struct gf_two_shot_work *work)
+{
+    return work->addresses + work->task.ranks;
+}
+
+GF_INLINE char *gf_two_shot_flags(const struct gf_two_shot_work *work, uint32_t rank)
+{
+    return (char *)work->addresses[2 * work->task.ranks + rank];
+}
+
 /* What this block reduces: its share of the rank's share, in bytes. */
 GF_INLINE struct gf_range gf_two_shot_range(const struct gf_team *team, const struct gf_two_shot_work *work)
 {
@@ -37,15 +52,17 @@ GF_INLINE struct gf_range gf_two_shot_range(const struct gf_team *team, const st
 GF_INLINE void gf_two_shot_reduce(const struct gf_team *team, const struct gf_two_shot_work *work)
 {
     struct gf_range range = gf_two_shot_range(team, work);
+    const void *const *sends = gf_two_shot_sends(work);
+    void *const *recvs = gf_two_shot_recvs(work);
     struct gf_move move;
-    move.a = (const char *)work->send[0] + range.begin;
-    move.b = work->task.ranks > 1 ? (const char *)work->send[1] + range.begin : NULL;
-    move.more = work->send + 2;
+    move.a = (const char *)sends[0] + range.begin;
+    move.b = work->task.ranks > 1 ? (const char *)sends[1] + range.begin : NULL;
+    move.more = sends + 2;
     move.more_at = range.begin;
     move.more_count = work->task.ranks > 2 ? work->task.ranks - 2 : 0;
-    move.out = (char *)work->recv[0] + range.begin;
+    move.out = (char *)recvs[0] + range.begin;
     move.out2 = NULL;
-    move.outs = work->recv + 1;
+    move.outs = recvs + 1;
     move.out_count = work->task.ranks - 1;
     move.bytes = range.end - range.begin;
     gf_move_chunk(team, move, (enum gf_type)work->data.type, (enum gf_op)work->data.op);
@@ -60,11 +77,11 @@ GF_INLINE void gf_two_shot_meet(const struct gf_team *team, const struct gf_two_
         gf_team_barrier(team);
     for (uint32_t q = team->thread; q < ranks; q += team->threads)
         if (q != rank)
-            gf_publish_part(team, gf_part_flag(work->flags[q], rank, team->block), work->epoch);
+            gf_publish_part(team, gf_part_flag(gf_two_shot_flags(work, q), rank, team->block), work->epoch);
     if (GF_MUTANT == GF_MUTANT_NO_MEETING)
         return;
     for (uint32_t q = team->thread; q < ranks && error == GF_KERNEL_OK; q += team->threads) {
-        const uint64_t *flag = gf_part_flag(work->flags[rank], q, team->block);
+        const uint64_t *flag = gf_part_flag(gf_two_shot_flags(work, rank), q, team->block);
         struct gf_wait wait = {0, 0};
         while (q != rank && error == GF_KERNEL_OK && gf_observe_part(flag) < work->epoch)
             error = gf_wait_more(team, &work->task, &wait);

@@ -32,6 +32,7 @@ enum gf_kernel {
     GF_KERNEL_ALLREDUCE_LL128_FEW,  /* struct gf_one_shot_few_work */
     GF_KERNEL_ALLREDUCE_RING,       /* struct gf_ring_work */
     GF_KERNEL_ALLREDUCE_TWO_SHOT,   /* struct gf_two_shot_work */
+    GF_KERNEL_ALLREDUCE_TWO_SHOT_FEW, /* struct gf_two_shot_few_work */
     GF_KERNEL_EXCHANGE,             /* struct gf_exchange_work */
     GF_KERNEL_EXCHANGE_FEW,         /* struct gf_exchange_few_work */
     GF_KERNEL_REDUCE_LOCAL,         /* struct gf_local_work */
@@ -208,11 +209,14 @@ struct gf_two_shot_work {
     struct gf_task task;
     struct gf_reduction data;    /* of this rank */
     uint64_t epoch;              /* never 0 */
-    const void *send[GF_MAX_RANKS];    /* by rank, the own ones too */
-    void *recv[GF_MAX_RANKS];
-    char *flags[GF_MAX_RANKS];   /* ranks * GF_MAX_CHANNELS lines each */
+    void *addresses[3 * GF_MAX_RANKS];    /* by rank, the own ones too: `ranks` send buffers, as many receive buffers, and as many
+                                             flags, ranks * GF_MAX_CHANNELS lines each; last, as in gf_one_shot_work */
 };
 GF_STATIC_ASSERT(sizeof(struct gf_two_shot_work) <= 4000, "a kernel takes 4 KiB of parameters");
+struct gf_two_shot_few_work {    /* its beginning, for at most GF_FEW_RANKS ranks */
+    uint64_t words[(offsetof(struct gf_two_shot_work, addresses) + 3 * GF_FEW_RANKS * sizeof(void *)) / sizeof(uint64_t)];
+};
+GF_STATIC_ASSERT(sizeof(struct gf_two_shot_few_work) == 96 + 24 * GF_FEW_RANKS, "the header is whole words");
 
 /* recv[i] = inputs[0][i] op inputs[1][i] op ... in this order: waits for nobody. recv may equal one of the inputs. */
 enum { GF_LOCAL_INPUTS = 16 };

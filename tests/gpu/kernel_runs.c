@@ -78,18 +78,30 @@ void kr_ring(struct kr *t, enum gf_type type, enum gf_op op)
     }
 }
 
-void kr_two_shot(struct kr *t, enum gf_type type, enum gf_op op)
+static void run_two_shot(struct kr *t, enum gf_type type, enum gf_op op, enum gf_kernel kernel, size_t bytes)
 {
-    for (int r = 0; r < t->shape.ranks; r++) {
+    int ranks = t->shape.ranks;
+
+    for (int r = 0; r < ranks; r++) {
         struct gf_two_shot_work work = { .task = kr_task(t, r), .data = make_reduction(t, r, type, op), .epoch = t->ticket };
 
-        for (int q = 0; q < t->shape.ranks; q++) {
-            work.send[q] = kr_address(t, t->rank[q].send);
-            work.recv[q] = kr_address(t, t->rank[q].recv);
-            work.flags[q] = kr_address(t, t->rank[q].flags);
+        for (int q = 0; q < ranks; q++) {
+            work.addresses[q] = kr_address(t, t->rank[q].send);
+            work.addresses[ranks + q] = kr_address(t, t->rank[q].recv);
+            work.addresses[2 * ranks + q] = kr_address(t, t->rank[q].flags);
         }
-        kr_launch(t, r, GF_KERNEL_ALLREDUCE_TWO_SHOT, t->shape.channels, &work, sizeof work);
+        kr_launch(t, r, kernel, t->shape.channels, &work, bytes);
     }
+}
+
+void kr_two_shot(struct kr *t, enum gf_type type, enum gf_op op)
+{
+    run_two_shot(t, type, op, GF_KERNEL_ALLREDUCE_TWO_SHOT, sizeof(struct gf_two_shot_work));
+}
+
+void kr_two_shot_few(struct kr *t, enum gf_type type, enum gf_op op)
+{
+    run_two_shot(t, type, op, GF_KERNEL_ALLREDUCE_TWO_SHOT_FEW, sizeof(struct gf_two_shot_few_work));
 }
 
 void kr_local_at(struct kr *t, int r, enum gf_type type, enum gf_op op, int blocks)

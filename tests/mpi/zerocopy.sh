@@ -13,6 +13,7 @@ for ranks in 2 4; do
     run $ranks +weak +torn +seed=3 algorithm=two_shot tests/mpi/test_allreduce path=two_shot limit=16384 sizes bits
     run $ranks +weak +team=3 +blocks=16 algorithm=two_shot tests/mpi/test_zerocopy path=two_shot offsets
 done
+run 9 +blocks=32 algorithm=two_shot tests/mpi/test_allreduce path=two_shot limit=1024 sizes
 run 3 algorithm=two_shot tests/mpi/test_allreduce kinds
 run 2 algorithm=two_shot tests/mpi/case_14_reuse 1000
 run 3 algorithm=two_shot tests/mpi/test_zerocopy communicators

@@ -220,9 +220,9 @@ static void launch_two_shot(struct world *w, struct rank_memory *m, const struct
     work.epoch = call->alone ? 1 : m->calls;
     for (uint32_t q = 0; q < w->shape.ranks; q++) {
         const struct gf_reduction *data = call->alone ? &call->data : &w->rank[q]->data[m->calls % 2];
-        work.send[q] = data->send;
-        work.recv[q] = data->recv;
-        work.flags[q] = w->rank[q]->flags;
+        work.addresses[q] = (void *)(uintptr_t)data->send;
+        work.addresses[w->shape.ranks + q] = data->recv;
+        work.addresses[2 * w->shape.ranks + q] = w->rank[q]->flags;
     }
     run_kernel(w, m, GF_KERNEL_ALLREDUCE_TWO_SHOT, call->blocks, &work);
 }
