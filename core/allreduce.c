@@ -69,11 +69,13 @@ static gf_status run_kernel(gf_comm *comm, const struct gf_comm_buffers *buffers
     if (comm->plan->algorithm == GF_PLAN_TWO_SHOT) {
         return gf_two_shot_allreduce(&comm->mapped, comm->plan, &data, &comm->execution, why);
     }
+    const struct gf_one_shot_call call = { .data = data, .send = buffers->send, .recv = buffers->recv };
+
     if (comm->plan->algorithm == GF_PLAN_ONE_SHOT) {
-        return gf_one_shot_allreduce(&comm->one_shot, comm->plan, &data, &comm->config, &comm->execution, why);
+        return gf_one_shot_allreduce(&comm->one_shot, comm->plan, &call, &comm->config, &comm->execution, why);
     }
     if (comm->plan->algorithm == GF_PLAN_LL128) {
-        return gf_one_shot_allreduce(&comm->ll128, comm->plan, &data, &comm->config, &comm->execution, why);
+        return gf_one_shot_allreduce(&comm->ll128, comm->plan, &call, &comm->config, &comm->execution, why);
     }
     return gf_ring_allreduce(&comm->ring, comm->plan, &data, &comm->execution, why);
 }

@@ -249,7 +249,7 @@ const struct gf_plan *gf_comm_last_plan(const gf_comm *comm)
     return comm->plan;
 }
 
-bool gf_comm_last_by_agent(const gf_comm *comm)
+enum gf_one_shot_way gf_comm_last_way(const gf_comm *comm)
 {
-    return comm->plan->algorithm == GF_PLAN_ONE_SHOT && comm->one_shot.by_agent;
+    return comm->plan->algorithm == GF_PLAN_ONE_SHOT ? comm->one_shot.way : GF_ONE_SHOT_LAUNCHED;
 }

@@ -74,8 +74,8 @@ gf_status gf_comm_poll(gf_comm *comm, struct gf_reason *why);
 /* The plan of the last call, for reports and tests; valid until the next call. */
 const struct gf_plan *gf_comm_last_plan(const gf_comm *comm);
 
-/* Did the last call go to the agent? */
-bool gf_comm_last_by_agent(const gf_comm *comm);
+/* What became of the last call, if its plan was for one-shot over LL. */
+enum gf_one_shot_way gf_comm_last_way(const gf_comm *comm);
 
 /* Makes every spin of this communicator leave, here and at the peers that can be reached. Any thread, any number of times. */
 void gf_comm_abort(gf_comm *comm, const char *reason);

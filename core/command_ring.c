@@ -21,6 +21,30 @@ void gf_command_encode(const struct gf_command *command, uint64_t number, uint64
     }
 }
 
+bool gf_command_ring_is_served(const struct gf_command_ring *ring)
+{
+    return gf_host_observe(ring->left) < ring->launched;
+}
+
+bool gf_command_ring_is_running(const struct gf_command_ring *ring)
+{
+    return gf_command_ring_is_served(ring) && gf_host_observe(ring->done) >= ring->launched;
+}
+
+/* The line is written for all that, since a line that was not written for many laps might have the flag of a command to come. */
+uint64_t gf_command_ring_begin(struct gf_command_ring *ring)
+{
+    const struct gf_command nothing = { .kind = GF_COMMAND_NOTHING };
+
+    ring->launched = gf_command_ring_put(ring, &nothing) + 1;
+    return ring->launched - 1;
+}
+
+void gf_command_ring_take_back(struct gf_command_ring *ring)
+{
+    ring->launched = 0;
+}
+
 bool gf_command_ring_has_room(const struct gf_command_ring *ring)
 {
     return ring->put < gf_host_observe(ring->done) + GF_COMMANDS;
@@ -43,55 +67,9 @@ bool gf_command_ring_has_ended(const struct gf_command_ring *ring, uint64_t numb
     return gf_host_observe(ring->done) > number;
 }
 
-bool gf_command_ring_is_served(const struct gf_command_ring *ring)
-{
-    return gf_host_observe(ring->left) < ring->launched;
-}
-
-/* A launch takes the command inside it before any other. */
-bool gf_command_ring_is_running(const struct gf_command_ring *ring)
-{
-    return ring->launched > 0 && gf_host_observe(ring->done) >= ring->launched && gf_command_ring_is_served(ring);
-}
-
-uint64_t gf_command_ring_forsaken(const struct gf_command_ring *ring)
+bool gf_command_ring_was_left(const struct gf_command_ring *ring, uint64_t number)
 {
     uint64_t left = gf_host_observe(ring->left);
 
-    return left < ring->launched ? ring->put : left;
-}
-
-bool gf_command_ring_needs_launch(struct gf_command_ring *ring, uint64_t *first, struct gf_command *command)
-{
-    union gf_command_line line;
-    uint64_t left = gf_host_observe(ring->left);
-
-    if (left < ring->launched || left == ring->put) {
-        return false;
-    }
-    for (int i = 0; i < GF_COMMAND_WORDS; i++) {
-        line.word[i] = (uint32_t)line_of(ring, left)[i];
-    }
-    *first = left;
-    *command = line.command;
-    ring->launched = left + 1;
-    return true;
-}
-
-/* Its number will be given again. */
-static void wipe(struct gf_command_ring *ring, uint64_t number)
-{
-    for (int i = 0; i < GF_COMMAND_WORDS; i++) {
-        gf_host_publish(&line_of(ring, number)[i], 0);
-    }
-}
-
-void gf_command_ring_take_back(struct gf_command_ring *ring)
-{
-    uint64_t left = gf_host_observe(ring->left);
-
-    while (ring->put > left) {
-        wipe(ring, --ring->put);
-    }
-    ring->launched = ring->put;
+    return left >= ring->launched && left <= number;
 }

@@ -40,6 +40,8 @@ struct gf_config {
     enum gf_mapped_use mapped;
     enum gf_agent_use agent;
     uint32_t agent_us;             /* 1 to GF_AGENT_US_MOST, of GF_AGENT_FIXED */
+    int agent_blocks;              /* of an agent: 1 to GF_AGENT_BLOCKS */
+    uint32_t agent_start_us;       /* how long a launch of it may take to begin, before others do its work */
     int channels;                  /* most blocks a call may use, 0 = by the device's share */
     bool by_fd;                    /* memory that only a file descriptor shares is mapped by peers, too */
     uint64_t deadline_ms;          /* a kernel's spin without progress, 0 = none */

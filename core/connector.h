@@ -42,6 +42,7 @@ struct gf_endpoint {
     void *memory;                  /* user address of this end's own memory: LL slots and what follows, or heads and what
                                       follows; null if it needs none */
     char *ll_slots;                /* two slots of ll_bytes each, or null */
+    char *lines;                   /* their user address, at whichever end they are */
     char *slots;                   /* channels × GF_FIFO_DEPTH × slot_bytes, or null */
     char *tails;                   /* channels × GF_LINE: tail, then sizes */
     char *heads;                   /* channels × GF_LINE */

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libgfcore_la_SOURCES += \
     core/abort.c core/abort.h \
-    core/agent.c core/agent.h \
+    core/agent.c core/agent.h core/agent_private.h \
+    core/agent_post.c core/agent_run.c \
     core/allreduce.c \
     core/bootstrap.c core/bootstrap.h \
     core/buffer.h \
@@ -19,6 +20,7 @@ libgfcore_la_SOURCES += \
     core/fault.c core/fault.h \
     core/flat.c core/flat.h \
     core/host_executor.h core/host_ordered.h \
+    core/host_wait.c core/host_wait.h \
     core/imports.c core/imports.h \
     core/layout.h \
     core/linger.c core/linger.h \
@@ -28,6 +30,7 @@ libgfcore_la_SOURCES += \
     core/pack_plan.c core/pack_plan.h \
     core/peers.c core/peers.h \
     core/pipe.c core/pipe.h core/pipe_memory.h core/pipe_sink.c core/pipe_source.c \
+    core/played.c core/played.h \
     core/plan.c core/plan.h \
     core/pull.c core/pull.h core/pull_engine.h core/pull_agent.c core/pull_attached.c core/pull_flight.c core/pull_plan.c core/pull_plan.h \
     core/pull_rescue.c \

@@ -87,21 +87,51 @@ gf_status gf_one_shot_use_agent(struct gf_one_shot *o, gf_agent *agent, const st
 
     gf_execution_describe(e, &work.task);
     fill_slots(o, &work);
-    gf_status status = gf_agent_introduce(agent, e->stream, &work, &o->table, why);
+    gf_status status = gf_played_create(&o->played, e->device, e->stream, work.slot_bytes, o->pattern.ranks, why);
 
+    if (status == GF_OK) {
+        status = gf_agent_introduce(agent, e->stream, &work, &o->table, why);
+    }
     o->agent = status == GF_OK ? agent : NULL;
     return status;
 }
 
-static gf_status run_by_agent(struct gf_one_shot *o, const struct gf_plan *plan, const struct gf_reduction *data,
+static uint32_t next_epoch(const struct gf_one_shot *o)
+{
+    return GF_LL_EPOCH_LAST - o->epochs_left + 1;
+}
+
+static gf_status play(struct gf_one_shot *o, const struct gf_plan *plan, const struct gf_one_shot_call *call,
+                      struct gf_execution *e, struct gf_reason *why)
+{
+    const struct gf_host_wait wait = { .poll = gf_watch_poll, .ctx = e->watch };
+    const struct gf_reduction *data = &call->data;
+    const struct gf_played_call played = {
+        .pattern = &o->pattern, .send = call->send, .recv = call->recv, .count = data->count,
+        .type = (enum gf_type)data->type, .op = (enum gf_op)data->op, .epoch = next_epoch(o), .blocks = (uint32_t)plan->blocks, .deadline_ns = e->deadline_ns,
+        .wait = &wait,
+    };
+
+    o->way = GF_ONE_SHOT_PLAYED;
+    return gf_played_allreduce(&o->played, &played, why);
+}
+
+/* By the agent, or, where that does not come, by the host. */
+static gf_status run_by_agent(struct gf_one_shot *o, const struct gf_plan *plan, const struct gf_one_shot_call *call,
                               struct gf_execution *e, struct gf_reason *why)
 {
+    const struct gf_reduction *data = &call->data;
     struct gf_command command = {
         .kind = GF_COMMAND_ALLREDUCE, .type = (uint8_t)data->type, .op = (uint8_t)data->op, .blocks = (uint8_t)plan->blocks,
-        .send = data->send, .recv = data->recv, .count = (uint32_t)data->count, .epoch = GF_LL_EPOCH_LAST - o->epochs_left + 1,
+        .send = data->send, .recv = data->recv, .count = (uint32_t)data->count, .epoch = next_epoch(o),
     };
+
+    o->way = GF_ONE_SHOT_BY_AGENT;
     gf_status status = gf_execution_run_by_agent(e, o->agent, o->table, &command, why);
 
+    if (status == GF_NO_RESOURCE) {
+        status = play(o, plan, call, e, why);
+    }
     o->epochs_left -= status == GF_OK;
     return status;
 }
@@ -125,19 +155,19 @@ static gf_status launch(const struct gf_one_shot *o, const struct gf_plan *plan,
 }
 
 /* One launch unless the epochs run out in between. */
-gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *plan, const struct gf_reduction *data,
+gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *plan, const struct gf_one_shot_call *call,
                                 const struct gf_config *config, struct gf_execution *e, struct gf_reason *why)
 {
-    size_t element_bytes = gf_type_size((enum gf_type)data->type);
+    size_t element_bytes = gf_type_size((enum gf_type)call->data.type);
     struct gf_plan_slot slot = gf_plan_slot(config, o->algorithm);
     uint64_t piece = slot.data / element_bytes;
-    struct gf_reduction rest = *data;
+    struct gf_reduction rest = call->data;
     struct gf_one_shot_work work = { .slot_bytes = slot.bytes };
 
-    o->by_agent = plan->agent && o->agent && o->epochs_left > 0 && gf_agent_claim(o->agent);
-    if (o->by_agent) {
-        return run_by_agent(o, plan, data, e, why);
+    if (plan->agent && o->agent && o->epochs_left > 0 && gf_agent_claim(o->agent)) {
+        return run_by_agent(o, plan, call, e, why);
     }
+    o->way = GF_ONE_SHOT_LAUNCHED;
     fill_slots(o, &work);
     for (uint32_t left = plan->pieces; left > 0; ) {
         if (o->epochs_left == 0) {
@@ -152,7 +182,7 @@ gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *pla
 
         work.data = rest;
         work.data.count = elements;
-        work.epoch = GF_LL_EPOCH_LAST - o->epochs_left + 1;
+        work.epoch = next_epoch(o);
         work.pieces = pieces;
         gf_status status = launch(o, plan, &work, e, why);
 
@@ -172,5 +202,6 @@ void gf_one_shot_destroy(struct gf_one_shot *o)
         gf_agent_forget(o->agent, o->table);
         o->agent = NULL;
     }
+    gf_played_destroy(&o->played);
     gf_pattern_destroy(&o->pattern);
 }

@@ -9,6 +9,7 @@
 #include "core/connect.h"
 #include "core/execute.h"
 #include "core/plan.h"
+#include "core/played.h"
 
 /* Owned by the communicator. */
 struct gf_one_shot {
@@ -18,7 +19,8 @@ struct gf_one_shot {
                                       GF_LL_EPOCH_LAST - epochs_left + 1 */
     gf_agent *agent;               /* null: none; outlives this */
     int table;                     /* by which the agent knows the connections */
-    bool by_agent;                 /* the last call went to it */
+    struct gf_played played;       /* for calls that the agent does not come to do */
+    enum gf_one_shot_way way;      /* of the last call */
 };
 
 /* Collective, the same result on all ranks; after an error nothing is left behind. LL128 is GF_ERR_UNSUPPORTED, under strict
@@ -31,8 +33,14 @@ gf_status gf_one_shot_connect(struct gf_one_shot *o, enum gf_algorithm algorithm
 gf_status gf_one_shot_use_agent(struct gf_one_shot *o, gf_agent *agent, const struct gf_config *config,
                                 const struct gf_execution *e, struct gf_reason *why);
 
-/* Collective. data has kernel addresses. */
-gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *plan, const struct gf_reduction *data,
+struct gf_one_shot_call {
+    struct gf_reduction data;      /* kernel addresses */
+    const void *send;              /* the user addresses of the same */
+    void *recv;
+};
+
+/* Collective. */
+gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *plan, const struct gf_one_shot_call *call,
                                 const struct gf_config *config, struct gf_execution *e, struct gf_reason *why);
 
 /* Idempotent; zeros are allowed. */

@@ -12,7 +12,7 @@
 
 static const char *const setting_names[GF_SHARED_SETTINGS] = {
     "transport", "algorithm", "protocol", "one_shot_bytes", "ll_slot_bytes", "simple_slot_bytes", "simple_buffer", "channels",
-    "deadline_ms", "strict", "agent", "mapped",
+    "deadline_ms", "strict", "agent", "agent_blocks", "mapped",
 };
 
 static void collect_settings(const struct gf_config *config, int64_t settings[GF_SHARED_SETTINGS])
@@ -20,7 +20,7 @@ static void collect_settings(const struct gf_config *config, int64_t settings[GF
     const int64_t values[GF_SHARED_SETTINGS] = {
         config->transport, config->algorithm, config->protocol, (int64_t)config->one_shot_bytes, (int64_t)config->ll_slot_bytes,
         (int64_t)config->simple_slot_bytes, config->simple_buffer, config->channels, (int64_t)config->deadline_ms, config->strict,
-        config->agent, config->mapped,
+        config->agent, config->agent_blocks, config->mapped,
     };
 
     memcpy(settings, values, sizeof values);
@@ -150,8 +150,8 @@ static void judge_sharing(struct gf_peers *peers, const struct gf_config *config
         snprintf(peers->sharing, sizeof peers->sharing, "%d ranks share a device with too few blocks for all of them at once",
                  most);
     }
-    peers->agents = config->agent != GF_AGENT_OFF && peers->kernels_may_wait && blocks > 1;
-    blocks -= peers->agents;
+    peers->agents = config->agent != GF_AGENT_OFF && peers->kernels_may_wait && blocks > config->agent_blocks;
+    blocks -= peers->agents ? config->agent_blocks : 0;
     peers->blocks = blocks < 1 ? 1 : blocks;
 }
 

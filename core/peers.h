@@ -16,7 +16,7 @@
 #include "device/device.h"
 
 enum {
-    GF_SHARED_SETTINGS = 12
+    GF_SHARED_SETTINGS = 13
 };
 
 /* What a rank tells about itself, once, by allgather; plain bytes. */

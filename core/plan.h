@@ -26,6 +26,13 @@ enum gf_algorithm {
     GF_PLAN_COUNT
 };
 
+/* What becomes of a call by one-shot over LL, rank by rank. */
+enum gf_one_shot_way {
+    GF_ONE_SHOT_LAUNCHED,
+    GF_ONE_SHOT_BY_AGENT,
+    GF_ONE_SHOT_PLAYED       /* by the host in the agent's place (core/played.h) */
+};
+
 struct gf_plan {
     enum gf_algorithm algorithm;
     int blocks;              /* of the launch; 0 for what launches nothing */

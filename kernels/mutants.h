@@ -36,6 +36,9 @@ enum gf_mutant {
     GF_MUTANT_EARLY_DONE = 33,       /* a command's end published before the block's barrier */
     GF_MUTANT_SILENT_LEAVE = 34,     /* the agent leaves and does not say so */
     GF_MUTANT_OLD_TABLE = 35,        /* the agent keeps a table that has been given to another communicator */
+    GF_MUTANT_EARLY_SHARE = 36,      /* a helper tells its leader before the block's barrier */
+    GF_MUTANT_LONE_DONE = 37,        /* a command's end published without a word of the helpers */
+    GF_MUTANT_BLIND_SHARE = 50,      /* the leader observes its helpers' words without an acquire */
 
     /* Of the FIFOs whose slots the host copies (transport/, proxy/). */
     GF_MUTANT_COPY_EARLY_TAIL = 40,  /* the peer is told when the copy is started */

@@ -211,6 +211,31 @@ GF_INLINE bool gf_observe_command(const struct gf_team *team, const uint64_t *li
     return true;
 }
 
+/* To the helpers of an agent, by the leading threads of its leader, which were the ones to observe the command: so who observes it here
+ * has all that the leader had. No earlier command is still wanted from the line. */
+GF_INLINE void gf_relay_command(const struct gf_team *team, uint64_t *line, uint32_t flag, const uint32_t *word)
+{
+    gf_store_command(team, line, flag, word);
+}
+
+/* As the flag of a command, on one line: no two that follow one another are equal, and none is 0. */
+GF_INLINE uint32_t gf_relay_flag(uint64_t number)
+{
+    return (uint32_t)(number % GF_LL_EPOCH_LAST) + 1;
+}
+
+/* To the leader: this helper has done its share of all relayed commands below `number`; one thread, behind the block's barrier. A
+ * release at the scope of the device, where all of its stores go that gf_publish_done tells the host of. */
+GF_INLINE void gf_publish_share(const struct gf_team *team, uint64_t *did, uint64_t number)
+{
+    gf_store_release_device64(team, did, number);
+}
+
+GF_INLINE uint64_t gf_observe_share(const uint64_t *did)
+{
+    return GF_MUTANT == GF_MUTANT_BLIND_SHARE ? gf_load_relaxed64(did) : gf_load_acquire_device64(did);
+}
+
 /* To the host: this launch of the agent has taken all commands below `number`, and takes none from it on. Needs no order with
  * anything: of what was done `done` tells, and nothing comes behind. */
 GF_INLINE void gf_publish_left(const struct gf_team *team, uint64_t *left, uint64_t number)

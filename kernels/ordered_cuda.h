@@ -67,6 +67,19 @@ GF_INLINE void gf_store_release_to_host64(const struct gf_team *team, uint64_t *
 }
 
 /* Among the blocks of one launch, so at the scope of the GPU. */
+GF_INLINE uint64_t gf_load_acquire_device64(const uint64_t *from)
+{
+    uint64_t value;
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
+    return value;
+}
+
+GF_INLINE void gf_store_release_device64(const struct gf_team *team, uint64_t *to, uint64_t value)
+{
+    (void)team;
+    asm volatile("st.release.gpu.global.u64 [%0], %1;" :: "l"(to), "l"(value) : "memory");
+}
+
 GF_INLINE uint32_t gf_add_acquire_release32(const struct gf_team *team, uint32_t *at, uint32_t value)
 {
     uint32_t before;
@@ -211,6 +224,14 @@ GF_INLINE bool gf_load_command(const uint64_t *line, uint32_t flag, uint32_t *wo
         word[lane] = (uint32_t)loaded;
     __syncwarp();
     return true;
+}
+
+/* The leading warp: each word by a lane. Its threads have written `word` up to now. */
+GF_INLINE void gf_store_command(const struct gf_team *team, uint64_t *line, uint32_t flag, const uint32_t *word)
+{
+    __syncwarp();
+    if (team->thread < GF_COMMAND_WORDS)
+        gf_store_relaxed64(team, line + team->thread, word[team->thread] | (uint64_t)flag << 32);
 }
 
 /* What this thread, and those behind a barrier, load from now on is what the device's shared cache has. */

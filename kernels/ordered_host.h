@@ -27,6 +27,13 @@ GF_INLINE void gf_store_relaxed64(const struct gf_team *team, uint64_t *to, uint
         __atomic_store_n(to, value, __ATOMIC_RELAXED);
 }
 
+GF_INLINE uint64_t gf_load_acquire_device64(const uint64_t *from) { return gf_load_acquire64(from); }
+
+GF_INLINE void gf_store_release_device64(const struct gf_team *team, uint64_t *to, uint64_t value)
+{
+    gf_store_release64(team, to, value);
+}
+
 /* Host memory is all there is: a release does it. */
 GF_INLINE void gf_flush_device_writes(const struct gf_team *team)
 {
@@ -162,6 +169,12 @@ GF_INLINE bool gf_load_command(const uint64_t *line, uint32_t flag, uint32_t *wo
         word[i] = whole ? (uint32_t)loaded : word[i];
     }
     return whole;
+}
+
+GF_INLINE void gf_store_command(const struct gf_team *team, uint64_t *line, uint32_t flag, const uint32_t *word)
+{
+    for (uint32_t i = 0; i < GF_COMMAND_WORDS; i++)
+        gf_store_release64(team, line + i, word[i] | (uint64_t)flag << 32);
 }
 
 /* The loads of gf_load_command were acquires. */

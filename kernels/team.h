@@ -59,10 +59,12 @@ GF_INLINE bool gf_team_any(const struct gf_team *team, bool mine)
     return __syncthreads_or(mine) != 0;
 }
 
-/* The leading threads look for the others: one warp. */
+/* The leading threads, the first ones, look for the others: one warp. */
+enum { GF_LEADERS = 32 };
+
 GF_INLINE bool gf_leads(const struct gf_team *team)
 {
-    return team->thread < 32;
+    return team->thread < GF_LEADERS;
 }
 
 /* Among the leading threads. */
@@ -85,9 +87,11 @@ GF_INLINE bool gf_team_any(const struct gf_team *team, bool mine)
 }
 
 /* The leading thread looks for the others. */
+enum { GF_LEADERS = 1 };
+
 GF_INLINE bool gf_leads(const struct gf_team *team)
 {
-    return team->thread == 0;
+    return team->thread < GF_LEADERS;
 }
 
 GF_INLINE bool gf_leaders_any(const struct gf_team *team, bool mine)

@@ -41,7 +41,7 @@ enum gf_kernel {
     GF_KERNEL_PULL_LIST,            /* struct gf_pull_list_work */
     GF_KERNEL_PACK,                 /* struct gf_pack_work */
     GF_KERNEL_PACK_LIST,            /* struct gf_pack_list_work */
-    GF_KERNEL_AGENT,                /* struct gf_agent_work; one block */
+    GF_KERNEL_AGENT,                /* struct gf_agent_work; at most GF_AGENT_BLOCKS blocks */
     GF_KERNEL_COUNT
 };
 
@@ -126,17 +126,18 @@ GF_STATIC_ASSERT(sizeof(struct gf_one_shot_few_work) == 104 + 16 * GF_FEW_RANKS,
 #endif
 #define GF_LL_EPOCH_LAST ((uint32_t)((1ull << GF_LL_FLAG_BITS) - 1))
 
-/* ---- the agent (kernels/agent.h): a block that stays, and its ring of commands ---- */
+/* ---- the agent (kernels/agent.h): blocks that stay, and their ring of commands ---- */
 enum {
     GF_COMMANDS = 8,             /* lines of the ring: commands in flight */
     GF_COMMAND_WORDS = 8,        /* of a line: {data, flag}, four bytes each */
+    GF_AGENT_BLOCKS = 16,        /* most blocks of an agent: one a 4 KiB of a default LL slot */
     GF_AGENT_TABLES = 64         /* communicators that use one agent at a time */
 };
 
 enum gf_command_kind {
     GF_COMMAND_LEAVE = 1,
     GF_COMMAND_ALLREDUCE,        /* one-shot, of one piece */
-    GF_COMMAND_NOTHING,          /* of a launch that only makes the agent stay */
+    GF_COMMAND_NOTHING,          /* what a launch begins with: its end tells that the agent runs */
     GF_COMMAND_PULL              /* struct gf_pull_command */
 };
 
@@ -145,7 +146,10 @@ struct gf_command {
     uint8_t kind;                /* enum gf_command_kind */
     uint8_t type, op;            /* enum gf_type, enum gf_op */
     uint8_t blocks;              /* of a launch that would do the same: tells where its lines lie */
-    uint16_t linger_us;          /* how long to wait for the next command */
+    union {
+        uint16_t linger_us;      /* how long to wait for the next command */
+        uint16_t players;        /* once the agent has taken it: how many of its blocks execute it */
+    };
     uint16_t table;              /* modulo GF_AGENT_TABLES: which; above: which use of it. A kind that needs none ignores it. */
     const void *send;
     void *recv;
@@ -176,17 +180,26 @@ union gf_command_line {
 };
 GF_STATIC_ASSERT(sizeof(struct gf_command) == 4 * GF_COMMAND_WORDS, "a command fills its line");
 
+/* By which the leading block passes commands on to its helpers, in device memory, zero at first. `line` is the leader's, did[b]
+ * that of block b. */
+struct gf_agent_relay {
+    uint64_t line[GF_LINE / sizeof(uint64_t)];    /* as a line of the ring; the rest is unused */
+    uint64_t did[GF_AGENT_BLOCKS][GF_LINE / sizeof(uint64_t)];    /* the first word: all relayed commands below this number */
+};
+
 /* Commands are numbered from 0 on; command n is on line n % GF_COMMANDS, and only the host writes there. It writes a line again
- * when the command that was on it has ended. done and left have one writer each, the agent; both only grow. */
+ * when the command that was on it has ended, or the launch it was given to is over; and never uses a number twice. done and left
+ * have one writer each, the agent; both only grow. */
 struct gf_agent_work {
     const uint64_t *ring;        /* pinned: GF_COMMANDS lines, zero at first */
-    uint64_t *done;              /* pinned: all commands below this number have ended */
+    uint64_t *done;              /* pinned: all commands below this number have ended, or were not taken by launches of old */
     uint64_t *left;              /* pinned: this launch is over; it has taken all below this number, and none from it on */
     const struct gf_one_shot_work *tables;   /* device memory, [GF_AGENT_TABLES]: task, slot_bytes, pieces = 1 and peers */
-    uint64_t first;              /* the number of: */
-    struct gf_command command;   /* the command that is inside the launch */
+    struct gf_agent_relay *relay;            /* not looked at by an agent of one block */
+    uint64_t first;              /* the number of this launch's GF_COMMAND_NOTHING */
+    uint64_t linger_us;          /* how long to wait for the command after it */
 };
-GF_STATIC_ASSERT(sizeof(struct gf_agent_work) == 72, "host and device agree on gf_agent_work");
+GF_STATIC_ASSERT(sizeof(struct gf_agent_work) == 56, "host and device agree on gf_agent_work");
 
 /* Ring allreduce over Simple FIFOs: reduce-scatter, then allgather. One block a channel; block c owns send[c] to rank +
  * 1, recv[c]

@@ -272,8 +272,7 @@ gf_agent *gf_component_agent(gf_device *device)
     opal_mutex_lock(&component->lock);
     gf_agent **agent = &component->agents[device->ordinal];
 
-    if (!*agent && gf_agent_create(device, config->agent == GF_AGENT_AUTO ? GF_LINGER_AUTO : GF_LINGER_FIXED, config->agent_us,
-                                   agent, &why) != GF_OK) {
+    if (!*agent && gf_agent_create(device, config, agent, &why) != GF_OK) {
         gf_log(&component->log, GF_LOG_WARN, "small operations are launched, there is no agent: %s", why.text);
     }
     opal_mutex_unlock(&component->lock);

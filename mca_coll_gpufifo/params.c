@@ -144,6 +144,13 @@ static void register_sizes(mca_coll_gpufifo_component_t *component)
         "Largest message in bytes that the agent fetches, when it is there, without a launch; 0 for none, and never one above 65536. "
         "Only where coll_gpufifo_agent is not off",
         MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_5, &component->agent_message_bytes);
+    register_variable(component, "agent_blocks",
+        "Blocks of the agent, 1 to 16: with more than one, messages of more than 8 KiB are shared among them",
+        MCA_BASE_VAR_TYPE_INT, NULL, OPAL_INFO_LVL_6, &component->config.agent_blocks);
+    register_variable(component, "agent_start_us",
+        "Microseconds that the agent may wait for its place on the device; where kernels of the program keep it out for longer, the host does "
+        "its work with copies until it has come",
+        MCA_BASE_VAR_TYPE_UNSIGNED_INT, NULL, OPAL_INFO_LVL_6, &component->config.agent_start_us);
     register_variable(component, "fault",
         "Fault injection for tests: a comma list of name:n, by which the n-th such step of this process fails",
         MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_9, &component->fault);
@@ -164,6 +171,7 @@ static void set_defaults(mca_coll_gpufifo_component_t *component)
     component->log.verbose = GF_LOG_WARN;
     component->config = (struct gf_config){
         .one_shot_bytes = 256 * 1024, .ll_slot_bytes = 64 * 1024, .simple_slot_bytes = 128 * 1024,
+        .agent_blocks = 1, .agent_start_us = 300,
     };
     gf_pipe_config_default(&component->pipe);
     component->pack_bytes = DEFAULT_PACK_BYTES;
@@ -232,6 +240,12 @@ static void apply_agent(const char *text, struct gf_config *config)
         config->agent_us = (uint32_t)us;
     } else if (strcasecmp(text, "off") != 0 && gf_speaks_for_node()) {
         gf_show_help("bad-agent", text, GF_AGENT_US_MOST);
+    }
+    if (config->agent_blocks < 1 || config->agent_blocks > GF_AGENT_BLOCKS) {
+        if (gf_speaks_for_node()) {
+            gf_show_help("bad-agent-blocks", config->agent_blocks, GF_AGENT_BLOCKS);
+        }
+        config->agent_blocks = 1;
     }
 }
 

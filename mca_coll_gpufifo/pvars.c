@@ -11,6 +11,7 @@ static const struct {
 } paths[GF_PATH_COUNT] = {
     [GF_PATH_ONE_SHOT] = {"one_shot", "run by kernels that store LL lines straight to every peer"},
     [GF_PATH_AGENT] = {"agent", "given to the agent, which does the same without a launch"},
+    [GF_PATH_PLAYED] = {"played", "run by copies of the host, which a device full of the program's kernels lets through"},
     [GF_PATH_RING] = {"ring", "run by kernels around a ring of FIFOs"},
     [GF_PATH_TWO_SHOT] = {"two_shot", "run by kernels that load from and store to the buffers of all ranks"},
     [GF_PATH_EXCHANGE] = {"exchange", "run by a kernel that fetches from the buffers of all ranks"},

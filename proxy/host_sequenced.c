@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "core/host_ordered.h"
+#include "core/host_wait.h"
 #include "core/peers.h"
 #include "proxy/host_memory.h"
 #include "proxy/host_reduce.h"
@@ -135,21 +136,7 @@ static void publish(const struct call *call, enum counter which, uint64_t value)
 /* Until all queued copies are done. */
 static gf_status await_copies(const struct call *call)
 {
-    for (;;) {
-        gf_status status = gf_device_stream_query(call->s->memory.device, call->s->stream);
-
-        if (status == GF_OK) {
-            return GF_OK;
-        }
-        if (status != GF_IN_PROGRESS) {
-            gf_reason_set(call->why, "a copy between device and host failed: %s", gf_status_string(status));
-            return GF_ERR_DEVICE;
-        }
-        status = call->wait->poll(call->wait->ctx, call->why);
-        if (status != GF_OK) {
-            return status;
-        }
-    }
+    return gf_host_await_stream(call->s->memory.device, call->s->stream, call->wait, call->why);
 }
 
 /* Elements of a piece; *offset: bytes before it. */

@@ -123,6 +123,7 @@ static gf_status p2p_connect(struct gf_connector *c, const struct gf_blob *blob,
     }
     gf_connector_fill_endpoint(c, c->is_sender ? peer : own, c->is_sender ? own : peer);
     c->endpoint.memory = p2p->own;
+    c->endpoint.lines = c->is_sender ? p2p->peer : p2p->own;
     return GF_OK;
 }
 

@@ -76,6 +76,7 @@ static gf_status shm_connect(struct gf_connector *c, const struct gf_blob *blob,
     }
     gf_connector_fill_endpoint(c, c->is_sender ? peer : own, c->is_sender ? own : peer);
     c->endpoint.memory = shm->own.segment.address;
+    c->endpoint.lines = c->is_sender ? shm->peer.segment.address : shm->own.segment.address;
     return GF_OK;
 }
 

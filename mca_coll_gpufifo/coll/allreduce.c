@@ -80,7 +80,9 @@ static void count_path(const struct call *call)
     };
     const struct gf_plan *plan = gf_comm_last_plan(call->module->device_comm);
 
-    enum gf_path path = gf_comm_last_by_agent(call->module->device_comm) ? GF_PATH_AGENT : paths[plan->algorithm];
+    enum gf_one_shot_way way = gf_comm_last_way(call->module->device_comm);
+    enum gf_path path = way == GF_ONE_SHOT_BY_AGENT ? GF_PATH_AGENT : way == GF_ONE_SHOT_PLAYED ? GF_PATH_PLAYED
+                                                                                                 : paths[plan->algorithm];
 
     gf_pvars_count(&mca_coll_gpufifo_component.pvars, path, call->count * gf_type_size(call->type));
 }

@@ -1,66 +1,58 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What the agent gains and costs: each value of coll_gpufifo_agent in turn, round after round, and the medians over the rounds.
+# What the agent gains and costs: each value of coll_gpufifo_agent in turn, round after round; each line as soon as it is known, and then the
+# medians of the runs' medians.
 #   agent.sh RANKS [ROUNDS]
 # From the environment: what tests/mpi/run_mpi.sh needs.
 #
-# "row" is latency, where the agent should gain; "sync", "memory" and "work" are programs that wait for the device after each call, with
-# which `auto` should cost at most 3 % over `off`. "filled" must come back.
+# "row" is latency, where the agent should gain; "sync" and "memory" are programs that wait for the device after each call, with
+# which `auto` should cost at most 3 % over `off`.
 set -eu
 
 ranks=$1
-rounds=${2:-5}
+rounds=${2:-2}
 results=$(mktemp)
 trap 'rm -f "$results"' EXIT
+iterations=${AGENT_ITERATIONS:-iterations=1000}
 
-# habits AGENT BYTES HABIT...
+# habits AGENT BLOCKS ARGUMENT...
 habits() {
-    agent=$1 bytes=$2
+    agent=$1 blocks=$2
     shift 2
-    "$srcdir/tests/mpi/run_mpi.sh" "$ranks" --bind-to core --mca coll_gpufifo_agent "$agent" "$GF_BUILDDIR/tests/gpu/agent_habits" \
-        "bytes=$bytes" "${AGENT_ITERATIONS:-iterations=3000}" "$@" > "$results.one" 2>&1 || { cat "$results.one"; rm -f "$results.one"; exit 1; }
-    sed -n "s/^habit \([a-z]*\) *\([0-9]*\) B *median *\([0-9.]*\) us *mean *\([0-9.]*\) us/\1 \2 $agent \3 \4/p" "$results.one" >> "$results"
-    grep "^habit filled" "$results.one" | sed "s/^/agent $agent, /" || true
-    rm -f "$results.one"
+    "$srcdir/tests/mpi/run_mpi.sh" "$ranks" --bind-to core --mca coll_gpufifo_agent "$agent" --mca coll_gpufifo_agent_blocks "$blocks" \
+        "$GF_BUILDDIR/tests/gpu/agent_habits" "$iterations" "$@" 2>&1 |
+        sed -u "s/^habit \([a-z]*\) *\([0-9]*\) B *median *\([0-9.]*\) us *mean *\([0-9.]*\) us/\1 \2 $agent\/$blocks \3 \4/" |
+        tee -a "$results"
 }
 
+echo "$ranks ranks: habit, bytes, agent/blocks, us an iteration: median and mean"
 round=0
 while [ $round -lt "$rounds" ]; do
     for agent in off auto 200; do
-        for bytes in 8 512 4096 32768; do
-            habits $agent $bytes row
-        done
-        habits $agent 8 sync memory work pause
+        habits $agent 1 bytes=8 row sync memory bytes=4096 row bytes=32768 row
     done
+    habits 200 4 bytes=8 row bytes=32768 row
+    habits 200 8 bytes=8 row bytes=16384 row bytes=32768 row
     round=$((round + 1))
 done
-for agent in off auto 200; do
-    habits $agent 8 filled
-done
 
-echo "$ranks ranks, us an iteration: median (mean) of the runs' medians (means), $rounds runs each in turn"
-sort -k1,3 "$results" | awk '
-    function flush() {
-        if (n == 0)
-            return
-        asort_values()
-        printf "%-8s %6d B  agent %-5s %8.2f (%8.2f)\n", habit, bytes, agent, m[int((n + 1) / 2)], a[int((n + 1) / 2)]
-        n = 0
-    }
-    function asort_values(i, j, t) {
-        for (i = 2; i <= n; i++)
-            for (j = i; j > 1; j--) {
-                if (m[j - 1] > m[j]) { t = m[j]; m[j] = m[j - 1]; m[j - 1] = t }
-                if (a[j - 1] > a[j]) { t = a[j]; a[j] = a[j - 1]; a[j - 1] = t }
-            }
-    }
+echo "$ranks ranks: medians of $rounds runs, and over off"
+grep -E '^[a-z]+ [0-9]+ [a-z0-9]+/[0-9]+ ' "$results" | sort -k1,1 -k2,2n -k3,3 -k4,4n | awk '
     {
         key = $1 " " $2 " " $3
-        if (key != last)
-            flush()
-        last = key
-        habit = $1; bytes = $2; agent = $3
-        m[++n] = $4; a[n] = $5
+        n[key]++
+        value[key, n[key]] = $4
+        if (n[key] == 1)
+            order[++keys] = key
     }
-    END { flush() }'
+    END {
+        for (i = 1; i <= keys; i++) {
+            split(order[i], part, " ")
+            off = part[1] " " part[2] " off/1"
+            median = value[order[i], int((n[order[i]] + 1) / 2)]
+            base = n[off] ? value[off, int((n[off] + 1) / 2)] : 0
+            printf "%-8s %6d B  agent %-7s %9.2f us", part[1], part[2], part[3], median
+            printf base ? "  %.3f of off\n" : "\n", base ? median / base : 0
+        }
+    }'

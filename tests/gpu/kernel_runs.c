@@ -146,7 +146,9 @@ static void *agent_call(void *argument)
     gf_agent *agent;
     int table;
 
-    kr_need(t, gf_agent_create(t->device, GF_LINGER_FIXED, 100, &agent, &why), "agent", &why);
+    const struct gf_config settings = { .agent = GF_AGENT_FIXED, .agent_us = 100, .agent_blocks = 1, .agent_start_us = 1000000 };
+
+    kr_need(t, gf_agent_create(t->device, &settings, &agent, &why), "agent", &why);
     kr_need(t, gf_agent_introduce(agent, t->rank[call->rank].stream, &work, &table, &why), "agent's table", &why);
     for (uint32_t i = 0; i < 2; i++) {
         struct gf_command command = { .kind = GF_COMMAND_ALLREDUCE, .type = (uint8_t)call->type, .op = (uint8_t)call->op, .blocks = (uint8_t)t->shape.channels,

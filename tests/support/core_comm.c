@@ -17,7 +17,8 @@ enum { MARGIN = 64, CANARY = 0x5c };   /* bytes before and after each buffer */
 
 struct gf_config gftest_config(void)
 {
-    return (struct gf_config){ .one_shot_bytes = 256 << 10, .ll_slot_bytes = 64 << 10, .simple_slot_bytes = 128 << 10 };
+    return (struct gf_config){ .one_shot_bytes = 256 << 10, .ll_slot_bytes = 64 << 10, .simple_slot_bytes = 128 << 10,
+                               .agent_blocks = 1, .agent_start_us = 1000000 };
 }
 
 static void write_line(void *ctx, enum gf_log_level level, const char *line)
@@ -63,8 +64,7 @@ gf_status gftest_comm_open(struct gftest_rank *rank, const struct gf_config *con
         status = gf_proxy_create(c->device, &c->proxy, why);
     }
     if (status == GF_OK && config->agent != GF_AGENT_OFF) {
-        status = gf_agent_create(c->device, config->agent == GF_AGENT_FIXED ? GF_LINGER_FIXED : GF_LINGER_AUTO, config->agent_us,
-                                 &c->agent, why);
+        status = gf_agent_create(c->device, config, &c->agent, why);
     }
     return status == GF_OK ? create_comm(rank, config, c, why) : status;
 }

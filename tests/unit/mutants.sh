@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Do the tests of the protocols notice faults? Builds four harnesses (test_protocol; test_pull_kernel for the faults 11 to 13;
-# test_agent_kernel for those from 31 on; test_copied for those from 40 on) with ThreadSanitizer and without, where they must
+# test_agent_kernel for those from 31 on and 50; test_copied for those from 40 on) with ThreadSanitizer and without, where they must
 # pass; then with each fault of kernels/mutants.h in turn, where it must fail.
 #
 #   fault                     noticed by
@@ -31,6 +31,9 @@
 #  33 EARLY_DONE              both: an old result; a race
 #  34 SILENT_LEAVE            a hang: a command that nobody takes
 #  35 OLD_TABLE               a hang: lines in slots where nobody looks any more
+#  36 EARLY_SHARE             both: an old result; a race
+#  37 LONE_DONE               both, the same
+#  50 BLIND_SHARE             ThreadSanitizer only, as 2
 #  40 COPY_EARLY_TAIL         both: spoiled payload; a race
 #  41 COPY_EARLY_GRANT        both: the ladder breaks; overwritten payload
 #  42 COPY_NO_CREDIT          both: overwritten payload
@@ -68,7 +71,7 @@ harness() {
     [ "$kind" = plain ] || sanitizer=-fsanitize=thread
     case $2 in
     11 | 12 | 13 | 39) sources=$pull_sources faulty=$pull_faulty ;;
-    3?) sources=$agent_sources faulty=$agent_faulty ;;
+    3? | 50) sources=$agent_sources faulty=$agent_faulty ;;
     4? | 99) sources=$copied_sources faulty=$copied_faulty ;;
     *) sources=$protocol_sources faulty=$protocol_faulty ;;
     esac
@@ -146,6 +149,8 @@ expect_failure plain 31 "flag of a command's first word only"
 expect_failure plain 33 "end of a command before the barrier"
 expect_failure plain 34 "leaving without a word"
 expect_failure plain 35 "a table of old"
+expect_failure plain 36 "end of a share before the barrier"
+expect_failure plain 37 "end of a command before its helpers'"
 
 if ! echo 'int main(void) { return 0; }' | $CC -fsanitize=thread -x c - -o "$build/probe" 2> /dev/null || ! "$build/probe"; then
     echo "FAILED: $CC cannot build with ThreadSanitizer here (Debian and Ubuntu: libtsan2 of gcc, libclang-rt-dev of clang)"
@@ -166,4 +171,7 @@ expect_failure thread 43 "kernel told before the flush"
 expect_failure thread 45 "size after tail"
 expect_failure thread 32 "command without acquire"
 expect_failure thread 33 "end of a command before the barrier"
+expect_failure thread 36 "end of a share before the barrier"
+expect_failure thread 37 "end of a command before its helpers'"
+expect_failure thread 50 "helpers' words without acquire"
 exit $failed

@@ -13,6 +13,7 @@
 
 #include "core/agent.h"
 #include "core/host_ordered.h"
+#include "kernels/ordered.h"
 
 enum { MOST_TURNS = 100000 };      /* of a wait that ends after one or two, or after some thousand when the device is asked */
 
@@ -21,7 +22,9 @@ struct fake {
     gf_device device;
     struct gf_agent_work work;     /* of the last launch */
     int launches, syncs;
+    int blocks;                    /* of each launch */
     gf_status launch_status, query_status;
+    uint64_t done_at_query;        /* what the block says when the device is asked; 0: nothing */
     uint64_t left_at_sync;         /* what the block says when it is waited for; 0: nothing */
 };
 
@@ -75,8 +78,13 @@ static gf_status fake_copy(gf_device *device, gf_stream *stream, void *to, const
 
 static gf_status fake_query(gf_device *device, gf_stream *stream)
 {
+    struct fake *fake = fake_of(device);
+
     (void)stream;
-    return fake_of(device)->query_status;
+    if (fake->done_at_query) {
+        gf_host_publish(fake->work.done, fake->done_at_query);
+    }
+    return fake->query_status;
 }
 
 static gf_status fake_sync(gf_device *device, gf_stream *stream)
@@ -85,7 +93,7 @@ static gf_status fake_sync(gf_device *device, gf_stream *stream)
 
     (void)stream;
     fake->syncs++;
-    if (fake->left_at_sync) {
+    if (fake->left_at_sync && fake->launches > 0) {
         gf_host_publish(fake->work.left, fake->left_at_sync);
     }
     return GF_OK;
@@ -99,7 +107,7 @@ static gf_status fake_launch(gf_device *device, gf_stream *stream, enum gf_kerne
     (void)stream;
     (void)threads;
     assert_int_equal(kernel, GF_KERNEL_AGENT);
-    assert_int_equal(blocks, 1);
+    assert_int_equal(blocks, fake->blocks);
     assert_int_equal(bytes, sizeof fake->work);
     if (fake->launch_status != GF_OK) {
         gf_reason_set(why, "no launch today");
@@ -110,66 +118,125 @@ static gf_status fake_launch(gf_device *device, gf_stream *stream, enum gf_kerne
     return GF_OK;
 }
 
+static gf_status fake_fill(gf_device *device, gf_stream *stream, void *to, int byte, size_t bytes)
+{
+    (void)device;
+    (void)stream;
+    memset(to, byte, bytes);
+    return GF_OK;
+}
+
 static const struct gf_device_ops fake_ops = {
     .alloc = fake_alloc, .free = fake_free, .pinned_alloc = fake_alloc, .pinned_free = fake_free,
     .kernel_address = fake_address, .stream_create = fake_stream_create, .stream_destroy = fake_stream_destroy,
-    .copy = fake_copy, .stream_query = fake_query, .stream_sync = fake_sync, .launch = fake_launch,
+    .copy = fake_copy, .fill = fake_fill, .stream_query = fake_query, .stream_sync = fake_sync, .launch = fake_launch,
 };
 
-static gf_agent *create(struct fake *fake)
+static const struct gf_config patient = { .agent = GF_AGENT_FIXED, .agent_us = 500, .agent_blocks = 1, .agent_start_us = 100000000 };
+static const struct gf_config hasty = { .agent = GF_AGENT_FIXED, .agent_us = 500, .agent_blocks = 3, .agent_start_us = 0 };
+
+static gf_agent *create_as(struct fake *fake, const struct gf_config *config)
 {
     gf_agent *agent;
 
-    *fake = (struct fake){ .device.ops = &fake_ops, .query_status = GF_IN_PROGRESS };
-    assert_int_equal(gf_agent_create(&fake->device, GF_LINGER_FIXED, 500, &agent, NULL), GF_OK);
+    *fake = (struct fake){ .device.ops = &fake_ops, .query_status = GF_IN_PROGRESS, .blocks = config->agent_blocks };
+    assert_int_equal(gf_agent_create(&fake->device, config, &agent, NULL), GF_OK);
+    fake->syncs = 0;
     return agent;
 }
 
-/* What the block does when the host has waited for a while. */
+static gf_agent *create(struct fake *fake)
+{
+    return create_as(fake, &patient);
+}
+
+/* What the block does, a step each time the host has waited for a while. */
+struct step {
+    int launches;                  /* so many have been made: the step before it is for those before */
+    uint64_t done, left;           /* to be stored; 0: not */
+    gf_status failure;             /* of the host's wait */
+};
+
 struct play {
     struct fake *fake;
-    uint64_t left, done;           /* to be stored; left first, and done once this was followed by a launch */
-    int launches;                  /* before */
+    const struct step *steps;
     int turns;
 };
 
 static gf_status play_block(void *ctx, struct gf_reason *why)
 {
     struct play *play = ctx;
+    const struct step *step = play->steps;
 
-    (void)why;
     assert_in_range(++play->turns, 1, MOST_TURNS);
-    if (play->left) {
-        gf_host_publish(play->fake->work.left, play->left);
-        play->left = 0;
-    } else if (play->done && play->fake->launches > play->launches) {
-        gf_host_publish(play->fake->work.done, play->done);
+    if (step->launches == 0 || step->launches > play->fake->launches) {
+        return GF_OK;
     }
-    return GF_OK;
+    play->steps++;
+    if (step->left) {
+        gf_host_publish(play->fake->work.left, step->left);
+    }
+    if (step->done) {
+        gf_host_publish(play->fake->work.done, step->done);
+    }
+    if (step->failure != GF_OK) {
+        gf_reason_set(why, "the wait failed");
+    }
+    return step->failure;
 }
 
-static gf_status run(gf_agent *agent, struct play *play, uint32_t count)
+static gf_status run_claimed(gf_agent *agent, struct fake *fake, const struct step *steps)
 {
-    struct gf_command command = { .kind = GF_COMMAND_ALLREDUCE, .count = count, .blocks = 1 };
-    const struct gf_host_wait wait = { play_block, play };
+    struct gf_command command = { .kind = GF_COMMAND_ALLREDUCE, .count = 11, .blocks = 1 };
+    struct play play = { fake, steps, 0 };
+    const struct gf_host_wait wait = { play_block, &play };
+    gf_status status = gf_agent_run(agent, 7, &command, &wait, NULL);
 
-    assert_true(gf_agent_claim(agent));
-    return gf_agent_run(agent, 7, &command, &wait, NULL);
+    assert_true(status == GF_ERR_DEVICE || play.steps->launches == 0);
+    return status;
 }
 
-/* The first operation is inside a launch, the second is put into the ring. */
+static gf_status run(gf_agent *agent, struct fake *fake, const struct step *steps)
+{
+    assert_true(gf_agent_claim(agent));
+    return run_claimed(agent, fake, steps);
+}
+
+/* The command on the line of that number. */
+static struct gf_command command_at(const struct fake *fake, uint64_t number)
+{
+    union gf_command_line line;
+
+    for (int i = 0; i < GF_COMMAND_WORDS; i++) {
+        uint64_t word = fake->work.ring[number % GF_COMMANDS * GF_COMMAND_WORDS + (size_t)i];
+
+        assert_int_equal(word >> 32, gf_command_flag(number));
+        line.word[i] = (uint32_t)word;
+    }
+    return line.command;
+}
+
+/* A launch that has begun takes the commands 1 and 2. */
 static void run_two(gf_agent *agent, struct fake *fake)
 {
-    struct play first = { .fake = fake, .done = 1, .launches = 0 }, second = { .fake = fake, .done = 2, .launches = 0 };
+    static const struct step first[] = { { 1, 1, 0, GF_OK }, { 1, 2, 0, GF_OK }, { 0 } }, second[] = { { 1, 3, 0, GF_OK }, { 0 } };
 
-    assert_int_equal(run(agent, &first, 11), GF_OK);
+    assert_int_equal(run(agent, fake, first), GF_OK);
     assert_int_equal(fake->launches, 1);
     assert_int_equal(fake->work.first, 0);
-    assert_int_equal(fake->work.command.count, 11);
-    assert_int_equal(fake->work.command.linger_us, 500);
-    assert_int_equal(fake->work.command.table, 7);
-    assert_int_equal(run(agent, &second, 12), GF_OK);
+    assert_int_equal(fake->work.linger_us, 500);
+    assert_int_equal(command_at(fake, 1).count, 11);
+    assert_int_equal(command_at(fake, 1).linger_us, 500);
+    assert_int_equal(command_at(fake, 1).table, 7);
+    assert_int_equal(run(agent, fake, second), GF_OK);
     assert_int_equal(fake->launches, 1);
+    assert_int_equal(gf_agent_statistics_of(agent).commands, 2);
+}
+
+static void leave_and_destroy(gf_agent *agent, struct fake *fake, uint64_t left)
+{
+    fake->left_at_sync = left;
+    gf_agent_destroy(agent);
 }
 
 static void test_a_command_costs_no_launch(void **state)
@@ -179,65 +246,136 @@ static void test_a_command_costs_no_launch(void **state)
 
     (void)state;
     run_two(agent, &fake);
-    fake.left_at_sync = 3;
-    gf_agent_destroy(agent);
+    leave_and_destroy(agent, &fake, 4);
 }
 
-/* It has looked for the last time when the command is put, and says so when the host is waiting already. */
+/* It has looked for the last time when the command is put, and says so when the host is waiting already: the command has another
+ * number in the next launch. */
 static void test_it_leaves_while_a_command_comes(void **state)
 {
+    static const struct step steps[] = { { 1, 0, 3, GF_OK }, { 2, 5, 0, GF_OK }, { 2, 6, 0, GF_OK }, { 0 } };
     struct fake fake;
     gf_agent *agent = create(&fake);
-    struct play play = { .fake = &fake, .left = 2, .done = 3, .launches = 1 };
 
     (void)state;
     run_two(agent, &fake);
-    assert_int_equal(run(agent, &play, 13), GF_OK);
+    assert_int_equal(run(agent, &fake, steps), GF_OK);
     assert_int_equal(fake.launches, 2);
-    assert_int_equal(fake.work.first, 2);
-    assert_int_equal(fake.work.command.count, 13);
-    fake.left_at_sync = 4;
-    gf_agent_destroy(agent);
+    assert_int_equal(fake.work.first, 4);
+    assert_int_equal(command_at(&fake, 3).count, 11);
+    assert_int_equal(command_at(&fake, 5).count, 11);
+    leave_and_destroy(agent, &fake, 7);
 }
 
-/* It has left before the command to leave comes: nobody is launched for that, and numbers go on where they were. */
-static void test_sent_away_when_gone(void **state)
+/* It takes the command and leaves before the host looks: what it has taken was done. */
+static void test_it_leaves_behind_a_command(void **state)
 {
+    static const struct step steps[] = { { 1, 0, 4, GF_OK }, { 1, 4, 0, GF_OK }, { 0 } };
     struct fake fake;
     gf_agent *agent = create(&fake);
-    struct play play = { .fake = &fake, .done = 3, .launches = 1 };
 
     (void)state;
     run_two(agent, &fake);
-    fake.left_at_sync = 2;
+    assert_int_equal(run(agent, &fake, steps), GF_OK);
+    assert_int_equal(fake.launches, 1);
+    gf_agent_destroy(agent);
+    assert_int_equal(fake.syncs, 0);
+}
+
+/* It has left before the command to leave comes: nobody is launched for that. */
+static void test_sent_away_when_gone(void **state)
+{
+    static const struct step steps[] = { { 2, 5, 0, GF_OK }, { 2, 6, 0, GF_OK }, { 0 } };
+    struct fake fake;
+    gf_agent *agent = create(&fake);
+
+    (void)state;
+    run_two(agent, &fake);
+    fake.left_at_sync = 3;
     gf_agent_dismiss(agent);
+    assert_int_equal(command_at(&fake, 3).kind, GF_COMMAND_LEAVE);
     assert_int_equal(fake.launches, 1);
     assert_int_equal(fake.syncs, 1);
     gf_agent_dismiss(agent);
     assert_int_equal(fake.syncs, 1);
-    assert_int_equal(run(agent, &play, 14), GF_OK);
+    assert_int_equal(run(agent, &fake, steps), GF_OK);
     assert_int_equal(fake.launches, 2);
-    assert_int_equal(fake.work.first, 2);
-    assert_int_equal(fake.work.command.count, 14);
-    fake.left_at_sync = 3;
+    assert_int_equal(fake.work.first, 4);
+    leave_and_destroy(agent, &fake, 7);
+}
+
+/* A full device: the launch does not begin. Calls come back at once, no command is put, none is launched any more; when it has
+ * come and gone at last, all is as before. */
+static void test_kept_out(void **state)
+{
+    static const struct step none[] = { { 0 } }, steps[] = { { 2, 3, 0, GF_OK }, { 2, 4, 0, GF_OK }, { 0 } };
+    struct fake fake;
+    gf_agent *agent = create_as(&fake, &hasty);
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(run(agent, &fake, none), GF_NO_RESOURCE);
+        assert_int_equal(fake.launches, 1);
+        assert_int_equal(gf_agent_statistics_of(agent).refused, i + 1);
+    }
+    fake.left_at_sync = 1;
+    gf_agent_dismiss(agent);
+    assert_int_equal(fake.syncs, 1);
+    gf_host_publish(fake.work.done, 1);
+    assert_int_equal(run(agent, &fake, none), GF_NO_RESOURCE);
+    assert_int_equal(fake.launches, 2);
+    assert_int_equal(fake.work.first, 1);
+    gf_host_publish(fake.work.done, 2);
+    assert_int_equal(run(agent, &fake, &steps[1]), GF_OK);
+    assert_int_equal(command_at(&fake, 2).count, 11);
+    leave_and_destroy(agent, &fake, 4);
+}
+
+/* A host that is slower than the agent has patience gives up. */
+static void test_it_never_stays_for_the_command(void **state)
+{
+    static const struct step steps[] = { { 1, 1, 1, GF_OK }, { 2, 2, 2, GF_OK }, { 3, 3, 3, GF_OK }, { 4, 4, 4, GF_OK }, { 0 } };
+    struct fake fake;
+    gf_agent *agent = create(&fake);
+
+    (void)state;
+    assert_int_equal(run(agent, &fake, steps), GF_NO_RESOURCE);
+    assert_int_equal(fake.launches, 4);
     gf_agent_destroy(agent);
+}
+
+/* A peer that is gone ends the wait for the agent; a command that was given is waited for all the same. */
+static void test_the_wait_fails(void **state)
+{
+    static const struct step before[] = { { 1, 0, 0, GF_ERR_PEER }, { 0 } };
+    static const struct step after[] = { { 1, 1, 0, GF_OK }, { 1, 0, 0, GF_ERR_PEER }, { 0 } };
+    struct fake fake;
+    gf_agent *agent = create(&fake);
+
+    (void)state;
+    assert_int_equal(run(agent, &fake, before), GF_ERR_PEER);
+    gf_host_publish(fake.work.done, 1);
+    assert_true(gf_agent_claim(agent));
+    fake.done_at_query = 2;
+    assert_int_equal(run_claimed(agent, &fake, &after[1]), GF_OK);
+    leave_and_destroy(agent, &fake, 3);
 }
 
 static void test_failures_end_it(void **state)
 {
+    static const struct step none[] = { { 0 } };
     struct fake fake;
     gf_agent *agent = create(&fake);
-    struct play play = { .fake = &fake };
 
     (void)state;
     fake.launch_status = GF_ERR_UNSUPPORTED;
-    assert_int_equal(run(agent, &play, 1), GF_ERR_DEVICE);
+    assert_int_equal(run(agent, &fake, none), GF_ERR_DEVICE);
     assert_false(gf_agent_claim(agent));
     gf_agent_destroy(agent);
 
     agent = create(&fake);
     fake.query_status = GF_OK;     /* the kernel is gone, and has said nothing */
-    assert_int_equal(run(agent, &play, 1), GF_ERR_DEVICE);
+    assert_int_equal(run(agent, &fake, none), GF_ERR_DEVICE);
     assert_false(gf_agent_claim(agent));
     gf_agent_destroy(agent);
 }
@@ -245,21 +383,16 @@ static void test_failures_end_it(void **state)
 /* Who cannot have it does not wait. */
 static void test_one_at_a_time(void **state)
 {
+    static const struct step first[] = { { 1, 1, 0, GF_OK }, { 1, 2, 0, GF_OK }, { 0 } }, second[] = { { 1, 3, 0, GF_OK }, { 0 } };
     struct fake fake;
     gf_agent *agent = create(&fake);
-    struct play play = { .fake = &fake, .done = 1 };
-    struct gf_command command = { .kind = GF_COMMAND_ALLREDUCE, .count = 1, .blocks = 1 };
-    const struct gf_host_wait wait = { play_block, &play };
 
     (void)state;
     assert_true(gf_agent_claim(agent));
     assert_false(gf_agent_claim(agent));
-    assert_int_equal(gf_agent_run(agent, 0, &command, &wait, NULL), GF_OK);
-    assert_true(gf_agent_claim(agent));
-    play.done = 2;
-    assert_int_equal(gf_agent_run(agent, 0, &command, &wait, NULL), GF_OK);
-    fake.left_at_sync = 3;
-    gf_agent_destroy(agent);
+    assert_int_equal(run_claimed(agent, &fake, first), GF_OK);
+    assert_int_equal(run(agent, &fake, second), GF_OK);
+    leave_and_destroy(agent, &fake, 4);
 }
 
 static void test_tables_change_hands(void **state)
@@ -289,7 +422,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_command_costs_no_launch),
         cmocka_unit_test(test_it_leaves_while_a_command_comes),
+        cmocka_unit_test(test_it_leaves_behind_a_command),
         cmocka_unit_test(test_sent_away_when_gone),
+        cmocka_unit_test(test_kept_out),
+        cmocka_unit_test(test_it_never_stays_for_the_command),
+        cmocka_unit_test(test_the_wait_fails),
         cmocka_unit_test(test_failures_end_it),
         cmocka_unit_test(test_one_at_a_time),
         cmocka_unit_test(test_tables_change_hands),

@@ -113,11 +113,16 @@ static void test_an_agent_takes_a_block(void **state)
 
     (void)state;
     with.agent = GF_AGENT_AUTO;
+    with.agent_blocks = 1;
     assert_int_equal(gf_peers_judge(&peers, &config, NULL), GF_OK);
     assert_int_equal(peers.blocks, 16);
     assert_false(peers.agents);
     assert_int_equal(gf_peers_judge(&peers, &with, NULL), GF_OK);
     assert_int_equal(peers.blocks, 15);
+    assert_true(peers.agents);
+    with.agent_blocks = 4;
+    assert_int_equal(gf_peers_judge(&peers, &with, NULL), GF_OK);
+    assert_int_equal(peers.blocks, 12);
     assert_true(peers.agents);
     for (int r = 0; r < 4; r++) {
         infos[r].blocks = 4;

@@ -135,6 +135,11 @@ static int receive_round(struct gftest_messages *m, const struct message *messag
     return 0;
 }
 
+static struct gf_config agent_for(uint32_t us)
+{
+    return (struct gf_config){ .agent = GF_AGENT_FIXED, .agent_us = us, .agent_blocks = 1, .agent_start_us = 60000000 };
+}
+
 static int random_body(struct gftest_rank *rank)
 {
     const struct random_messages *what = rank->argument;
@@ -149,7 +154,9 @@ static int random_body(struct gftest_rank *rank)
     GFTEST_CHECK(rank, gftest_messages_open(rank, "emulated", &config, &m, &why) == GF_OK, "%s", why.text);
     m.device->caps.concurrent_processes = true;    /* "solo" is to hold kernels back, not to keep us from launching */
     if (what->agent_us > 0) {
-        GFTEST_CHECK(rank, gf_agent_create(m.device, GF_LINGER_FIXED, what->agent_us, &agent, &why) == GF_OK, "%s", why.text);
+        const struct gf_config settings = agent_for(what->agent_us);
+
+        GFTEST_CHECK(rank, gf_agent_create(m.device, &settings, &agent, &why) == GF_OK, "%s", why.text);
         gf_pull_engine_use_agent(m.engine, agent);
     }
     for (size_t round = 0; round < what->rounds && result == 0; round++) {
@@ -217,7 +224,9 @@ static int same_body(struct gftest_rank *rank)
     uint64_t by_agent = 0;
 
     GFTEST_CHECK(rank, gftest_messages_open(rank, "emulated", &config, &m, &why) == GF_OK, "%s", why.text);
-    GFTEST_CHECK(rank, gf_agent_create(m.device, GF_LINGER_FIXED, GF_AGENT_US_MOST, &agent, &why) == GF_OK, "%s", why.text);
+    const struct gf_config settings = agent_for(GF_AGENT_US_MOST);
+
+    GFTEST_CHECK(rank, gf_agent_create(m.device, &settings, &agent, &why) == GF_OK, "%s", why.text);
     gf_pull_engine_use_agent(m.engine, agent);
     char *buffer = gftest_alloc(&m, GF_MEMORY_DEVICE, BYTES);
 

@@ -4,13 +4,15 @@
 
 runs() {
     for ranks in 2 4 8; do
-        for us in 200 1; do
-            run $ranks agent=$us algorithm=one_shot tests/mpi/test_allreduce path=agent limit=4096 sizes
-        done
+        run $ranks agent=200 algorithm=one_shot tests/mpi/test_allreduce path=agent,played limit=4096 sizes
+        run $ranks agent=200 agent_blocks=8 algorithm=one_shot tests/mpi/test_allreduce path=agent,played limit=65536 sizes
+        run $ranks agent=1 algorithm=one_shot tests/mpi/test_allreduce path=agent,played limit=4096 sizes
         run $ranks agent=auto tests/mpi/test_allreduce limit=262144 sizes bits
         run $ranks agent=200 tests/mpi/test_mixed $ranks
     done
     run 2 agent=200 transport=shm algorithm=one_shot tests/mpi/test_allreduce path=agent,staged limit=8192 types sizes
+    run 2 agent=200 tests/gpu/agent_habits beside filled
+    run 4 agent=200 transport=shm tests/gpu/agent_habits beside bytes=4096 filled
     run 2 agent=200 tests/mpi/case_14_reuse 1000
     run 2 agent=200 tests/mpi/case_18_threads
     for how in close leak comm reset; do
@@ -19,7 +21,7 @@ runs() {
 }
 
 measure() {
-    for ranks in 2 4 8; do
+    for ranks in 2 8; do
         "$source/tests/gpu/agent.sh" $ranks || return 1
     done
 }
