@@ -43,7 +43,7 @@ void gf_agent_forget(gf_agent *agent, int table);
 bool gf_agent_claim(gf_agent *agent);
 
 /* Gives the command (kind, type, op, blocks, send, recv, count, epoch) to the agent and waits for its end; what the kernel says
- * of it is in the task's error word. wait: called now and then; what makes it fail makes the kernel leave too, so its failure
+ * of it is in the task's error word. wait: called now and then, or null; what makes it fail makes the kernel leave too, so its failure
  * does not end the wait for a command that was given. GF_NO_RESOURCE: the agent does not come to run; the command was not taken
  * and will not be. Errors: GF_ERR_DEVICE and others, when the device is lost, or of `wait`; nothing is under way then. */
 gf_status gf_agent_run(gf_agent *agent, int table, struct gf_command *command, const struct gf_host_wait *wait,

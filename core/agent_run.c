@@ -95,6 +95,11 @@ static gf_status ask_stream(gf_agent *agent, struct gf_reason *why)
     return GF_ERR_DEVICE;
 }
 
+static gf_status poll(const struct gf_host_wait *wait, struct gf_reason *why)
+{
+    return wait ? wait->poll(wait->ctx, why) : GF_OK;
+}
+
 /* Until the agent runs. GF_NO_RESOURCE: not so soon. What makes the caller's wait fail ends this one. */
 static gf_status until_running(gf_agent *agent, const struct gf_host_wait *wait, struct gf_reason *why)
 {
@@ -104,7 +109,7 @@ static gf_status until_running(gf_agent *agent, const struct gf_host_wait *wait,
         if (!gf_command_ring_is_served(&agent->ring) || gf_agent_is_kept_out(agent)) {
             return GF_NO_RESOURCE;
         }
-        status = wait->poll(wait->ctx, why);
+        status = poll(wait, why);
         if (status == GF_OK && turn % TURNS_PER_QUERY == 0) {
             status = ask_stream(agent, why);
         }
@@ -130,7 +135,7 @@ static gf_status until_over(gf_agent *agent, uint64_t number, const struct gf_ho
 
     for (uint32_t turn = 1; status == GF_OK && !is_over(agent, number); turn++) {
         if (cause == GF_OK) {
-            cause = wait->poll(wait->ctx, why);
+            cause = poll(wait, why);
         }
         if (turn % TURNS_PER_QUERY == 0) {
             status = ask_stream(agent, why);

@@ -145,8 +145,8 @@ static void *agent_call(void *argument)
     struct gf_reason why = { "" };
     gf_agent *agent;
     int table;
-
-    const struct gf_config settings = { .agent = GF_AGENT_FIXED, .agent_us = 100, .agent_blocks = 1, .agent_start_us = 1000000 };
+    const struct gf_config settings = { .agent = GF_AGENT_FIXED, .agent_us = 100, .agent_blocks = 1,
+                                        .agent_start_us = 60000000 };
 
     kr_need(t, gf_agent_create(t->device, &settings, &agent, &why), "agent", &why);
     kr_need(t, gf_agent_introduce(agent, t->rank[call->rank].stream, &work, &table, &why), "agent's table", &why);
