@@ -38,6 +38,8 @@ static void open_fixture(struct fixture *f)
 {
     gf_driver *driver;
     void *memory;
+    const struct gf_config settings = { .agent = GF_AGENT_FIXED, .agent_us = GF_AGENT_US_MOST, .agent_blocks = 1,
+                                        .agent_start_us = 60000000 };
 
     *f = (struct fixture){ .device = NULL };
     assert_int_equal(gf_driver_open("emulated", &driver, NULL), GF_OK);
@@ -49,7 +51,7 @@ static void open_fixture(struct fixture *f)
     for (int i = 0; i < BYTES; i++) {
         f->shared->from[i] = (unsigned char)(i + 1);
     }
-    assert_int_equal(gf_agent_create(f->device, GF_LINGER_FIXED, GF_AGENT_US_MOST, &f->agent, NULL), GF_OK);
+    assert_int_equal(gf_agent_create(f->device, &settings, &f->agent, NULL), GF_OK);
 }
 
 static void close_fixture(struct fixture *f)
