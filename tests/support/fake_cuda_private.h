@@ -23,6 +23,15 @@ struct fake_range {
 struct fake_range *fake_find(CUdeviceptr address);
 struct fake_range *fake_note(void *start, size_t bytes, enum fake_memory kind, bool ours);
 void fake_forget(struct fake_range *range);
+void fake_forget_all(void);
+CUdeviceptr fake_make(enum fake_memory kind, size_t bytes);
+
+void fake_forget_streams(void);
+
+/* Of the primary context, another one after each reset; of anything new; the current context, else the primary one. */
+unsigned long long fake_context_id(void);
+unsigned long long fake_next_id(void);
+CUcontext fake_owner(void);
 
 /* Every function begins with one of these: it counts the call, and fails if the test wants that, or if CUDA is not initialised, or no
  * context current. */

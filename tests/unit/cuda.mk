@@ -6,7 +6,7 @@ if HAVE_CMOCKA
 check_LTLIBRARIES += tests/support/fake_cuda.la tests/support/fake_cuda_old.la
 fake_cuda_flags = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 tests_support_fake_cuda_la_SOURCES = tests/support/fake_cuda.c tests/support/fake_cuda.h tests/support/fake_cuda_private.h \
-    tests/support/fake_cuda_vmm.c
+    tests/support/fake_cuda_memory.c tests/support/fake_cuda_vmm.c tests/support/fake_cuda_work.c
 tests_support_fake_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_support_fake_cuda_la_LDFLAGS = $(fake_cuda_flags)
 tests_support_fake_cuda_old_la_SOURCES = $(tests_support_fake_cuda_la_SOURCES)
