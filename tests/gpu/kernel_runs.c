@@ -151,11 +151,15 @@ static void *agent_call(void *argument)
     kr_need(t, gf_agent_create(t->device, &settings, &agent, &why), "agent", &why);
     kr_need(t, gf_agent_introduce(agent, t->rank[call->rank].stream, &work, &table, &why), "agent's table", &why);
     for (uint32_t i = 0; i < 2; i++) {
-        struct gf_command command = { .kind = GF_COMMAND_ALLREDUCE, .type = (uint8_t)call->type, .op = (uint8_t)call->op, .blocks = (uint8_t)t->shape.channels,
-                                      .send = data.send, .recv = data.recv, .count = (uint32_t)data.count, .epoch = t->epoch + i };
+        struct gf_command command = { .kind = GF_COMMAND_ALLREDUCE, .type = (uint8_t)call->type, .op = (uint8_t)call->op,
+                                      .blocks = (uint8_t)t->shape.channels, .send = data.send, .recv = data.recv,
+                                      .count = (uint32_t)data.count, .epoch = t->epoch + i };
+        gf_status status = GF_NO_RESOURCE;
 
-        kr_need(t, gf_agent_claim(agent) ? GF_OK : GF_NO_RESOURCE, "agent's claim", NULL);
-        kr_need(t, gf_agent_run(agent, table, &command, NULL, &why), "agent's command", &why);
+        while (status == GF_NO_RESOURCE) {      /* it may leave before it has seen the command */
+            status = gf_agent_claim(agent) ? gf_agent_run(agent, table, &command, NULL, &why) : GF_NO_RESOURCE;
+        }
+        kr_need(t, status, "agent's command", &why);
     }
     gf_agent_forget(agent, table);
     gf_agent_destroy(agent);
