@@ -26,6 +26,9 @@ for value in nonsense 0 -3 12x 1000000; do
 done
 run_fails "GPUFIFO_EMULATED" 2 +nonsense tests/mpi/test_allreduce limit=64 sizes
 
+# Another Open MPI than the one that the component was built for.
+run_prints "was built for Open MPI .* but is loaded" 2 tests/mpi/other_version
+
 # Devices. These run nothing on a device: with "none", and with "auto" on a machine without a GPU, the component is out of the way.
 run_silent 2 device=none bench/host_overhead allreduce 1 1
 if [ ! -e /dev/nvidiactl ]; then

@@ -46,6 +46,11 @@ tests_mpi_bad_input_SOURCES = tests/mpi/bad_input.c
 tests_mpi_bad_input_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_bad_input_LDADD = $(mpi_test_libs)
 
+check_PROGRAMS += tests/mpi/other_version
+tests_mpi_other_version_SOURCES = tests/mpi/other_version.c
+tests_mpi_other_version_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_other_version_LDADD = $(MPI_LIBS)
+
 check_PROGRAMS += tests/mpi/case_01_30_nonblocking
 tests_mpi_case_01_30_nonblocking_SOURCES = tests/mpi/case_01_30_nonblocking.c
 tests_mpi_case_01_30_nonblocking_CPPFLAGS = $(mpi_test_cppflags)
