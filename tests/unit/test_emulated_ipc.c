@@ -289,6 +289,11 @@ static void memory_goes_by_descriptor_where_its_allocator_wants_it(void **state)
         opened = ASK(&peer, OPEN, 1, .handle = handle);
         assert_int_equal(opened.status, GF_ERR_UNSUPPORTED);
         assert_non_null(strstr(opened.why.text, "freed this memory"));
+        void *again;      /* other memory at the same place is not handed out in its stead */
+        assert_int_equal(gf_device_alloc_by(device, GF_ALLOCATOR_VMM_FD, SIZE, &again, NULL), GF_OK);
+        assert_ptr_equal(again, memory);
+        assert_int_equal(ASK(&peer, OPEN, 1, .handle = handle).status, GF_ERR_UNSUPPORTED);
+        assert_int_equal(gf_device_free(device, again), GF_OK);
     }
     assert_int_equal(child_wait(&peer), 0);
 }
