@@ -35,7 +35,7 @@ static gf_status connect_algorithm(gf_comm *comm, enum gf_algorithm algorithm, s
     struct gf_connect_setup setup = {
         .config = &comm->config, .log = comm->log, .name = comm->name, .bootstrap = &comm->bootstrap, .peers = &comm->peers,
         .transports = comm->transports, .device = comm->device, .stream = comm->stream, .fault = &comm->fault,
-        .proxy = comm->proxy, .abort = &comm->abort,
+        .imports = comm->imports, .proxy = comm->proxy, .abort = &comm->abort,
     };
 
     switch (algorithm) {

@@ -173,6 +173,7 @@ gf_status gf_comm_create(const struct gf_comm_setup *setup, gf_comm **result, st
     comm->device = setup->device;
     comm->transports = setup->transports;
     comm->host_executor = setup->host_executor;
+    comm->imports = setup->imports;
     comm->proxy = setup->proxy;
     comm->agent = setup->agent;
     comm->unavailable = setup->host_executor ? 0 : 1u << GF_PLAN_HOST;

@@ -22,6 +22,7 @@ struct gf_comm {
     gf_stream *stream;
     const struct gf_transport *const *transports;
     const struct gf_host_executor *host_executor;
+    struct gf_imports *imports;        /* null: none */
     struct gf_proxy *proxy;            /* null: none */
     gf_agent *agent;
     struct gf_peers peers;

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct gf_import **bucket_of(struct gf_imports *imports, const void *owner, uint64_t buffer_id)
+static struct gf_import **bucket_of(struct gf_imports *imports, uint64_t process, uint64_t buffer_id)
 {
-    uint64_t key = (buffer_id ^ (uintptr_t)owner >> 6) * 0x9e3779b97f4a7c15ull;
+    uint64_t key = (buffer_id ^ process) * 0x9e3779b97f4a7c15ull;
 
     return &imports->buckets[key >> 32 & (GF_IMPORTS_BUCKETS - 1)];
 }
@@ -21,6 +21,7 @@ static void take_from_idle(struct gf_imports *imports, struct gf_import *import)
     *(import->newer ? &import->newer->older : &imports->newest) = import->older;
     import->older = import->newer = NULL;
     imports->idle--;
+    imports->stale_bytes -= import->stale ? import->size : 0;
 }
 
 static void add_to_idle(struct gf_imports *imports, struct gf_import *import)
@@ -29,39 +30,50 @@ static void add_to_idle(struct gf_imports *imports, struct gf_import *import)
     *(imports->newest ? &imports->newest->newer : &imports->oldest) = import;
     imports->newest = import;
     imports->idle++;
+    imports->stale_bytes += import->stale ? import->size : 0;
 }
 
-/* Unmaps one that nobody uses. */
-static void drop(struct gf_imports *imports, struct gf_import *import)
+/* Unmaps one that is in no list of idle ones. */
+static void unmap(struct gf_imports *imports, struct gf_import *import)
 {
-    struct gf_import **link = bucket_of(imports, import->owner, import->buffer_id);
+    struct gf_import **link = bucket_of(imports, import->process, import->buffer_id);
 
     while (*link != import) {
         link = &(*link)->next;
     }
     *link = import->next;
-    take_from_idle(imports, import);
-    imports->stale_bytes -= import->stale ? import->size : 0;
     gf_device_ipc_close(imports->device, import->address);
     free(import);
 }
 
+static void drop_idle_one(struct gf_imports *imports, struct gf_import *import)
+{
+    take_from_idle(imports, import);
+    unmap(imports, import);
+}
+
+static bool overlaps(const struct gf_import *import, const struct gf_buffer *buffer)
+{
+    return import->base < buffer->base + buffer->size && buffer->base < import->base + import->size;
+}
+
 /* What lay where the new buffer lies has been freed by its owner. */
-static void find_stale(struct gf_imports *imports, const void *owner, const struct gf_buffer *buffer)
+static void find_stale(struct gf_imports *imports, uint64_t process, const struct gf_buffer *buffer)
 {
     struct gf_import *next;
 
-    for (struct gf_import *import = imports->oldest; import; import = import->newer) {
-        if (!import->stale && import->owner == owner && import->base < buffer->base + buffer->size
-            && buffer->base < import->base + import->size) {
-            import->stale = true;
-            imports->stale_bytes += import->size;
+    for (int i = 0; i < GF_IMPORTS_BUCKETS; i++) {
+        for (struct gf_import *import = imports->buckets[i]; import; import = import->next) {
+            if (!import->stale && import->process == process && overlaps(import, buffer)) {
+                import->stale = true;
+                imports->stale_bytes += import->uses == 0 ? import->size : 0;
+            }
         }
     }
     for (struct gf_import *import = imports->oldest; import && imports->stale_bytes > GF_IMPORTS_STALE_BYTES; import = next) {
         next = import->newer;
         if (import->stale) {
-            drop(imports, import);
+            drop_idle_one(imports, import);
         }
     }
 }
@@ -87,22 +99,22 @@ static gf_status open_mapping(struct gf_imports *imports, const struct gf_buffer
 
 /* CUDA does not map one piece of memory twice in a process. Small allocations share pieces, so a new buffer may be refused because
  * one is mapped still that was freed. Is there any to close that nobody uses? */
-static bool drop_idle(struct gf_imports *imports, const void *owner, bool stale_only)
+static bool drop_idle(struct gf_imports *imports, uint64_t process, bool stale_only)
 {
     struct gf_import *next;
     bool any = false;
 
     for (struct gf_import *import = imports->oldest; import; import = next) {
         next = import->newer;
-        if (import->owner == owner && (import->stale || !stale_only)) {
-            drop(imports, import);
+        if (import->process == process && (import->stale || !stale_only)) {
+            drop_idle_one(imports, import);
             any = true;
         }
     }
     return any;
 }
 
-static gf_status add(struct gf_imports *imports, const void *owner, const struct gf_buffer *buffer, struct gf_import **added,
+static gf_status add(struct gf_imports *imports, uint64_t process, const struct gf_buffer *buffer, struct gf_import **added,
                      struct gf_reason *why)
 {
     struct gf_import *import = calloc(1, sizeof *import);
@@ -111,11 +123,11 @@ static gf_status add(struct gf_imports *imports, const void *owner, const struct
         gf_reason_set(why, "out of host memory");
         return GF_ERR_NO_MEMORY;
     }
-    find_stale(imports, owner, buffer);
+    find_stale(imports, process, buffer);
     gf_status status = open_mapping(imports, buffer, import, why);
 
     for (int try = 0; try < 2 && status == GF_ERR_UNSUPPORTED; try++) {
-        if (drop_idle(imports, owner, try == 0)) {
+        if (drop_idle(imports, process, try == 0)) {
             status = open_mapping(imports, buffer, import, why);
         }
     }
@@ -123,9 +135,9 @@ static gf_status add(struct gf_imports *imports, const void *owner, const struct
         free(import);
         return status;
     }
-    struct gf_import **bucket = bucket_of(imports, owner, buffer->id);
+    struct gf_import **bucket = bucket_of(imports, process, buffer->id);
 
-    import->owner = owner;
+    import->process = process;
     import->buffer_id = buffer->id;
     import->base = buffer->base;
     import->size = buffer->size;
@@ -136,16 +148,17 @@ static gf_status add(struct gf_imports *imports, const void *owner, const struct
     return GF_OK;
 }
 
-gf_status gf_imports_get(struct gf_imports *imports, const void *owner, const struct gf_buffer *buffer, struct gf_import **found,
-                         struct gf_reason *why)
+/* The lock is held. */
+static gf_status get(struct gf_imports *imports, uint64_t process, const struct gf_buffer *buffer, struct gf_import **found,
+                     struct gf_reason *why)
 {
-    struct gf_import *import = *bucket_of(imports, owner, buffer->id);
+    struct gf_import *import = *bucket_of(imports, process, buffer->id);
 
-    while (import && (import->owner != owner || import->buffer_id != buffer->id)) {
+    while (import && (import->process != process || import->buffer_id != buffer->id)) {
         import = import->next;
     }
     if (!import) {
-        gf_status status = add(imports, owner, buffer, &import, why);
+        gf_status status = add(imports, process, buffer, &import, why);
 
         if (status != GF_OK) {
             return status;
@@ -158,24 +171,76 @@ gf_status gf_imports_get(struct gf_imports *imports, const void *owner, const st
     return GF_OK;
 }
 
-void gf_imports_put(struct gf_imports *imports, struct gf_import *import)
+gf_status gf_imports_get(struct gf_imports *imports, uint64_t process, const struct gf_buffer *buffer, struct gf_import **found,
+                         struct gf_reason *why)
 {
-    if (!import) {
-        return;
-    }
+    pthread_mutex_lock(&imports->lock);
+    gf_status status = get(imports, process, buffer, found, why);
+
+    pthread_mutex_unlock(&imports->lock);
+    return status;
+}
+
+/* The lock is held. */
+static void end_use(struct gf_imports *imports, struct gf_import *import)
+{
     assert(import->uses > 0 && "a mapping is given back once for each use");
     if (--import->uses > 0) {
         return;
     }
+    if (import->unwanted) {
+        unmap(imports, import);
+        return;
+    }
     add_to_idle(imports, import);
-    if (imports->idle > (imports->eager ? 0 : GF_IMPORTS_IDLE)) {
-        drop(imports, imports->oldest);
+    if (imports->idle > GF_IMPORTS_IDLE) {
+        drop_idle_one(imports, imports->oldest);
     }
 }
 
-void gf_imports_clear(struct gf_imports *imports)
+void gf_imports_put(struct gf_imports *imports, struct gf_import *import)
 {
-    while (imports->oldest) {
-        drop(imports, imports->oldest);
+    if (import) {
+        pthread_mutex_lock(&imports->lock);
+        end_use(imports, import);
+        pthread_mutex_unlock(&imports->lock);
     }
+}
+
+void gf_imports_drop(struct gf_imports *imports, struct gf_import *import)
+{
+    if (import) {
+        pthread_mutex_lock(&imports->lock);
+        import->unwanted = true;
+        end_use(imports, import);
+        pthread_mutex_unlock(&imports->lock);
+    }
+}
+
+gf_status gf_imports_create(gf_device *device, struct gf_imports **made, struct gf_reason *why)
+{
+    struct gf_imports *imports = calloc(1, sizeof *imports);
+
+    *made = imports;
+    if (!imports) {
+        gf_reason_set(why, "out of host memory");
+        return GF_ERR_NO_MEMORY;
+    }
+    imports->device = device;
+    pthread_mutex_init(&imports->lock, NULL);
+    return GF_OK;
+}
+
+void gf_imports_destroy(struct gf_imports *imports)
+{
+    if (!imports) {
+        return;
+    }
+    for (int i = 0; i < GF_IMPORTS_BUCKETS; i++) {
+        while (imports->buckets[i]) {
+            unmap(imports, imports->buckets[i]);
+        }
+    }
+    pthread_mutex_destroy(&imports->lock);
+    free(imports);
 }

@@ -3,14 +3,21 @@
  * Memory of other processes that is mapped here: opening a mapping takes 150 µs and more, so it is kept for the next message
  * from the same buffer, until room is needed or its owner turns out to have freed it.
  *
+ * One table a process and device, which messages (core/pull.h) and all communicators' registries (core/registry.h) share: CUDA
+ * does not map one piece of memory twice in a process, so a mapping that is kept for one of them may have to go for another.
+ *
  * A buffer id is never used again in its process, so a mapping is never taken for that of a newer buffer at the same address.
  * The older mapping is *stale*, and keeps memory from being used that its owner has freed. Closing one waits for all kernels of
  * this process, also for those of the program that wait for a message; so stale ones are closed only when they are too much, or
- * when the device refuses a new mapping because of one.
+ * when the device refuses a new mapping because of one. What a registry knows to be gone it drops, and that is closed at once.
+ *
+ * Threads: any, at any time; a lock guards the table. It is held while a mapping is opened or closed, and so for as long as that
+ * takes. What a mapping says of itself does not change while it is in use.
  */
 #ifndef GF_CORE_IMPORTS_H
 #define GF_CORE_IMPORTS_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,33 +29,40 @@ enum { GF_IMPORTS_IDLE = 256, GF_IMPORTS_STALE_BYTES = 256 << 20, GF_IMPORTS_BUC
 struct gf_import {
     struct gf_import *next;        /* in its bucket */
     struct gf_import *older, *newer;   /* while idle: by last use */
-    const void *owner;             /* the owner's process, as whoever uses the table names it */
+    uint64_t process;              /* of the owner: gf_driver.process there */
     uint64_t buffer_id, base, size;
     char *address;                 /* user address of the start of the allocation */
     char *kernel_address;
     bool same_device;              /* as the one that maps */
     bool stale;                    /* its owner has freed the buffer */
+    bool unwanted;                 /* is closed when nobody uses it any more */
     uint32_t uses;
 };
 
-/* One thread at a time; the device outlives it. Zeroed but for the device: empty. */
+/* The contents are the table's own; tests read them. */
 struct gf_imports {
     gf_device *device;
+    pthread_mutex_t lock;          /* guards what follows, and what changes in a mapping */
     struct gf_import *buckets[GF_IMPORTS_BUCKETS];
     struct gf_import *oldest, *newest; /* of the idle ones */
     size_t idle;
-    uint64_t stale_bytes;
-    bool eager;                    /* what nobody uses is unmapped at once; fixed by the owner before the first use */
+    uint64_t stale_bytes;          /* of the idle ones */
 };
 
-/* The mapping of the allocation, with one more use. owner: where buffer ids are unique. */
-gf_status gf_imports_get(struct gf_imports *imports, const void *owner, const struct gf_buffer *buffer, struct gf_import **import,
+/* Of that device, which outlives it. */
+gf_status gf_imports_create(gf_device *device, struct gf_imports **imports, struct gf_reason *why);
+
+/* Unmaps all, in use or not. Accepts null. */
+void gf_imports_destroy(struct gf_imports *imports);
+
+/* The mapping of the allocation of that process, with one more use. */
+gf_status gf_imports_get(struct gf_imports *imports, uint64_t process, const struct gf_buffer *buffer, struct gf_import **import,
                          struct gf_reason *why);
 
-/* One use less. What nobody uses is kept, GF_IMPORTS_IDLE mappings at most, unless the table is eager. import may be null. */
+/* One use less. What nobody uses is kept, GF_IMPORTS_IDLE mappings at most. import may be null. */
 void gf_imports_put(struct gf_imports *imports, struct gf_import *import);
 
-/* Unmaps all. Nothing may be in use. */
-void gf_imports_clear(struct gf_imports *imports);
+/* The same, and the mapping is not wanted any more: it is closed with its last use, which may be this one. */
+void gf_imports_drop(struct gf_imports *imports, struct gf_import *import);
 
 #endif

@@ -19,6 +19,10 @@ static gf_status allocate_flags(struct gf_mapped *m, const struct gf_connect_set
 {
     size_t bytes = flags_bytes(setup->peers->ranks);
 
+    if (!setup->imports) {
+        gf_reason_set(why, "there is no table of mappings");
+        return GF_ERR_UNSUPPORTED;
+    }
     if (gf_fault_hits(setup->fault, GF_FAULT_DEVICE_ALLOC, why)) {
         return GF_ERR_UNSUPPORTED;
     }
@@ -70,7 +74,7 @@ gf_status gf_mapped_connect(struct gf_mapped *m, const struct gf_connect_setup *
         status = gf_bootstrap_agree(setup->bootstrap, allocate_flags(m, setup, why), why);
     }
     if (status == GF_OK) {
-        status = gf_registry_create(&m->registry, setup->device, watch, setup->fault, setup->config, why);
+        status = gf_registry_create(&m->registry, setup->imports, watch, setup->fault, setup->config, why);
     }
     if (status != GF_OK) {
         gf_mapped_destroy(m);

@@ -54,11 +54,12 @@ struct gf_offer {
 _Static_assert(offsetof(struct gf_offer, buffer.handle) == 64, "id, base and size are in the first 64 bytes");
 _Static_assert(sizeof(struct gf_offer) == 2 * GF_LINE, "offers do not share lines");
 
-#define GF_BOARD_MAGIC 0x67666f6666657231ull
+#define GF_BOARD_MAGIC 0x67666f6666657232ull
 
 struct gf_board_memory {
     uint64_t magic;                /* tells a version */
-    char apart[GF_LINE - sizeof(uint64_t)];
+    uint64_t process;              /* the owner's gf_driver.process */
+    char apart[GF_LINE - 2 * sizeof(uint64_t)];
     struct gf_offer offers[GF_OFFERS];
     char slots[GF_OFFER_SLOTS][GF_OFFER_SLOT_BYTES];
 };

@@ -57,6 +57,7 @@ gf_status gf_offer_board_create(gf_device *device, const struct gf_pull_config *
     }
     board->memory = board->segment.address;
     board->memory->magic = GF_BOARD_MAGIC;
+    board->memory->process = device->driver->process;
     *made = board;
     return GF_OK;
 }

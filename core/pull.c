@@ -71,7 +71,7 @@ static gf_status create_words(gf_pull_engine *engine, struct gf_reason *why)
     return status;
 }
 
-gf_status gf_pull_engine_create(gf_device *device, const struct gf_pull_config *config, gf_pull_engine **made,
+gf_status gf_pull_engine_create(struct gf_imports *imports, const struct gf_pull_config *config, gf_pull_engine **made,
                                 struct gf_reason *why)
 {
     gf_pull_engine *engine = calloc(1, sizeof *engine);
@@ -81,10 +81,11 @@ gf_status gf_pull_engine_create(gf_device *device, const struct gf_pull_config *
         gf_reason_set(why, "out of host memory");
         return GF_ERR_NO_MEMORY;
     }
-    engine->device = engine->imports.device = device;
+    engine->device = imports->device;
+    engine->imports = imports;
     engine->config = *config;
     engine->pid = (int32_t)getpid();
-    engine->blocks = blocks_of(device);
+    engine->blocks = blocks_of(engine->device);
     engine->waiting.last = &engine->waiting.first;
     gf_status status = create_streams(engine, why);
 
@@ -123,7 +124,6 @@ void gf_pull_engine_destroy(gf_pull_engine *engine)
     if (engine->control) {
         gf_device_stream_destroy(engine->device, engine->control);
     }
-    gf_imports_clear(&engine->imports);
     gf_attached_clear(engine);
     if (engine->device_words) {
         gf_device_free(engine->device, engine->device_words);
@@ -194,7 +194,7 @@ static gf_status find_source(gf_pull_engine *engine, const struct gf_attached *a
         pull->from = (const void *)(uintptr_t)(offer->buffer.base + offer->offset);
         return GF_OK;
     }
-    gf_status status = gf_imports_get(&engine->imports, attached, &offer->buffer, &pull->import, why);
+    gf_status status = gf_imports_get(engine->imports, attached->memory->process, &offer->buffer, &pull->import, why);
 
     if (status == GF_OK) {
         pull->from = pull->import->address + offer->offset;

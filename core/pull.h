@@ -22,6 +22,7 @@
 typedef struct gf_pull_engine gf_pull_engine;
 
 struct gf_import;
+struct gf_imports;
 struct gf_offer;
 struct gf_flight;
 
@@ -49,8 +50,8 @@ struct gf_pull {
     gf_status status;              /* once it has ended */
 };
 
-/* Pulls by this device: into its memory, or into host memory. The device outlives the engine. */
-gf_status gf_pull_engine_create(gf_device *device, const struct gf_pull_config *config, gf_pull_engine **engine,
+/* Pulls by the device whose mappings these are: into its memory, or into host memory. Device and mappings outlive the engine. */
+gf_status gf_pull_engine_create(struct gf_imports *imports, const struct gf_pull_config *config, gf_pull_engine **engine,
                                 struct gf_reason *why);
 
 /* From now on messages of up to config.agent_bytes go to the agent of the engine's device, when it is there. It outlives the
@@ -91,7 +92,7 @@ void gf_pull_engine_progress(gf_pull_engine *engine);
 /* Ends an offer that will not be pulled: its sender gets an error. */
 gf_status gf_pull_refuse(gf_pull_engine *engine, const struct gf_offer_name *name, struct gf_reason *why);
 
-/* Waits for all pulls (their memory must still be there) and unmaps everything. Accepts null. */
+/* Waits for all pulls (their memory must still be there). What it has mapped is kept. Accepts null. */
 void gf_pull_engine_destroy(gf_pull_engine *engine);
 
 #endif

@@ -78,7 +78,7 @@ struct gf_pull_queue {
 struct gf_pull_engine {
     gf_device *device;
     struct gf_pull_config config;
-    struct gf_imports imports;
+    struct gf_imports *imports;
     struct gf_attached *attached;
     struct gf_flight flights[GF_FLIGHTS];      /* of kernels, then of copies */
     gf_agent *agent;                           /* null: none */

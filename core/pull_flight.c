@@ -22,7 +22,7 @@ uint64_t gf_pull_now_ns(void)
 void gf_flight_rest(gf_pull_engine *engine, struct gf_flight *flight)
 {
     for (uint32_t i = 0; i < flight->count; i++) {
-        gf_imports_put(&engine->imports, flight->places[i].import);
+        gf_imports_put(engine->imports, flight->places[i].import);
     }
     flight->count = 0;
     flight->state = GF_FLIGHT_IDLE;
@@ -39,7 +39,7 @@ void gf_pull_end(gf_pull_engine *engine, struct gf_pull *pull, gf_status status)
         gf_pull_unpost(engine, pull);
     }
     if (!flight) {
-        gf_imports_put(&engine->imports, pull->import);
+        gf_imports_put(engine->imports, pull->import);
         return;
     }
     flight->places[pull->place].pull = NULL;

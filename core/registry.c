@@ -53,20 +53,21 @@ static gf_status open_page(struct gf_registry *g, struct gf_segment_name *name, 
 
     if (status == GF_OK) {
         g->of[g->rank].page = g->segments[g->rank].address;
+        own_page(g)->process = g->device->driver->process;
     }
     return status;
 }
 
-gf_status gf_registry_create(struct gf_registry *g, gf_device *device, struct gf_watch *watch, struct gf_fault *fault,
+gf_status gf_registry_create(struct gf_registry *g, struct gf_imports *imports, struct gf_watch *watch, struct gf_fault *fault,
                              const struct gf_config *config, struct gf_reason *why)
 {
     const struct gf_bootstrap *bootstrap = watch->bootstrap;
     size_t ranks = (size_t)bootstrap->ranks;
     struct gf_segment_name name = { 0 }, names[GF_MAX_RANKS];
 
-    *g = (struct gf_registry){ .device = device, .watch = watch, .fault = fault, .deadline_ns = config->deadline_ms * 1000000u,
-                               .rank = bootstrap->rank, .ranks = bootstrap->ranks, .exports = { .device = device, .by_fd = config->by_fd },
-                               .imports = { .device = device, .eager = true },
+    *g = (struct gf_registry){ .device = imports->device, .watch = watch, .fault = fault,
+                               .deadline_ns = config->deadline_ms * 1000000u, .rank = bootstrap->rank, .ranks = bootstrap->ranks,
+                               .exports = { .device = imports->device, .by_fd = config->by_fd }, .imports = imports,
                                .segments = calloc(ranks, sizeof *g->segments), .of = calloc(ranks, sizeof *g->of) };
     gf_status status = gf_bootstrap_agree(bootstrap, open_page(g, &name, why), why);
 
@@ -302,7 +303,7 @@ static gf_status follow(struct gf_registry *g, int rank, struct gf_reason *why)
 
     for (uint32_t place = 0; place < GF_REGISTRY_PLACES; place++) {
         if (fresh >> place & 1) {
-            gf_imports_put(&g->imports, of->imports[place]);
+            gf_imports_drop(g->imports, of->imports[place]);
             of->imports[place] = NULL;
         }
     }
@@ -313,7 +314,7 @@ static gf_status follow(struct gf_registry *g, int rank, struct gf_reason *why)
             continue;
         }
         status = gf_fault_hits(g->fault, GF_FAULT_IPC_OPEN, why) ? GF_ERR_UNSUPPORTED
-            : gf_imports_get(&g->imports, of, &of->page->places[place], import, why);
+            : gf_imports_get(g->imports, of->page->process, &of->page->places[place], import, why);
         if (status != GF_OK) {
             *import = NULL;
         } else {
@@ -415,10 +416,9 @@ void gf_registry_destroy(struct gf_registry *g)
 {
     for (int r = 0; g->of && r < g->ranks; r++) {
         for (int place = 0; place < GF_REGISTRY_PLACES; place++) {
-            gf_imports_put(&g->imports, g->of[r].imports[place]);
+            gf_imports_drop(g->imports, g->of[r].imports[place]);
         }
     }
-    gf_imports_clear(&g->imports);
     for (int r = 0; g->segments && r < g->ranks; r++) {
         gf_segment_close(&g->segments[r]);
     }

@@ -71,7 +71,8 @@ struct gf_registry_page {
     uint64_t unmapped;             /* the verdict: bit r: a fresh buffer of rank r could not be mapped */
     char apart_too[GF_LINE - 2 * sizeof(uint64_t)];
     uint64_t left;                 /* the last call in which this rank is done with the memory of all */
-    char apart_also[GF_LINE - sizeof(uint64_t)];
+    uint64_t process;              /* of this rank: its gf_driver.process. Written once, before others attach the page */
+    char apart_also[GF_LINE - 2 * sizeof(uint64_t)];
     char why[2 * GF_LINE];
     struct gf_registry_record records[2];
     struct gf_buffer places[GF_REGISTRY_PLACES];
@@ -95,7 +96,7 @@ struct gf_registry {
     struct gf_segment *segments;       /* [ranks] */
     struct gf_registry_rank *of;       /* [ranks] */
     struct gf_exports exports;
-    struct gf_imports imports;
+    struct gf_imports *imports;        /* of the device */
     uint64_t call;                     /* the last one entered; the same on all ranks */
     uint64_t used[GF_REGISTRY_PLACES]; /* the last call that used the own place; 0: it is empty */
     uint64_t calls[GF_REGISTRY_PLACES];    /* that used it */
@@ -105,10 +106,10 @@ struct gf_registry {
     struct gf_reason refused_why;
 };
 
-/* Collective; the same result on all ranks. config: deadline_ms is the longest that one wait for a peer may take; by_fd.
+/* Collective; the same result on all ranks. imports: of the device that calls; outlive the registry. config: deadline_ms is the longest that one wait for a peer may take; by_fd.
  * GF_ERR_UNSUPPORTED: these ranks cannot share host memory. After an error nothing is
  * left behind. */
-gf_status gf_registry_create(struct gf_registry *g, gf_device *device, struct gf_watch *watch, struct gf_fault *fault,
+gf_status gf_registry_create(struct gf_registry *g, struct gf_imports *imports, struct gf_watch *watch, struct gf_fault *fault,
                              const struct gf_config *config, struct gf_reason *why);
 
 /* One buffer of a call. */

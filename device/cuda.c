@@ -254,7 +254,8 @@ static void process_load(void)
     gf_fd_server_init(&process.driver.server, gf_cuda_fd_give, &process.driver);
     process.status = gf_cuda_load(&process.driver.api, &process.why);
     if (process.status == GF_OK &&
-        getrandom(&process.driver.process, sizeof process.driver.process, 0) != (ssize_t)sizeof process.driver.process) {
+        getrandom(&process.driver.base.process, sizeof process.driver.base.process, 0)
+            != (ssize_t)sizeof process.driver.base.process) {
         gf_reason_set(&process.why, "getrandom gives no identity for this process");
         process.status = GF_ERR_SYSTEM;
     }

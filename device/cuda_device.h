@@ -40,7 +40,7 @@ struct gf_cuda_handle {
     uint64_t bytes : 56;         /* of the allocation */
     uint64_t is_fd : 8;
     uint64_t buffer_id;          /* of the exporter: a later allocation at the same place may have an equal CUipcMemHandle */
-    uint64_t process;            /* the exporter, gf_cuda_driver.process */
+    uint64_t process;            /* the exporter, gf_driver.process */
 };
 _Static_assert(sizeof(struct gf_cuda_handle) <= GF_IPC_HANDLE_BYTES, "our handle fits into a gf_ipc_handle");
 
@@ -48,7 +48,6 @@ _Static_assert(sizeof(struct gf_cuda_handle) <= GF_IPC_HANDLE_BYTES, "our handle
 struct gf_cuda_driver {
     gf_driver base;              /* first */
     struct gf_cuda_api api;
-    uint64_t process;            /* random: tells this process from others, across PID namespaces too */
     struct gf_fd_server server;  /* hands out memory that goes by a file descriptor */
     pthread_mutex_t lock;        /* guards devices[] and the reference counts in them */
     struct gf_cuda_device *devices[GF_CUDA_DEVICES];

@@ -88,7 +88,7 @@ gf_status gf_cuda_ipc_export(gf_device *base, const void *address, struct gf_ipc
 
     struct gf_cuda_handle handle = {
         .offset = (uint64_t)((const char *)address - (const char *)info.base), .bytes = info.size,
-        .buffer_id = info.buffer_id, .process = device->driver->process,
+        .buffer_id = info.buffer_id, .process = device->driver->base.process,
     };
     status = info.ipc ? export_plain(device, &info, &handle, why) : export_by_fd(device, &info, &handle, why);
     if (status != GF_OK)
@@ -163,7 +163,7 @@ gf_status gf_cuda_ipc_open(gf_device *base, const struct gf_ipc_handle *in, void
     struct gf_cuda_handle handle;
     memcpy(&handle, in->bytes, sizeof handle);
     *address = NULL;
-    if (handle.process == device->driver->process) {
+    if (handle.process == device->driver->base.process) {
         gf_reason_set(why, "this GPU memory belongs to the process itself: use its address instead of an IPC mapping");
         return GF_ERR_UNSUPPORTED;
     }

@@ -110,6 +110,7 @@ struct gf_device_ops {
 
 struct gf_driver {
     const struct gf_driver_ops *ops;
+    uint64_t process;              /* random: tells this process from others, across PID namespaces, and from earlier ones of its pid */
 };
 
 struct gf_device {

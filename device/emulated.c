@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "device/drivers.h"
 #include "device/emulated_ipc.h"
@@ -67,6 +68,11 @@ static gf_status make_driver(struct gf_reason *why)
         gf_emulated_memory_destroy(emulated.memory);
         gf_reason_set(why, "out of host memory");
         return GF_ERR_NO_MEMORY;
+    }
+    if (getrandom(&emulated.driver.process, sizeof emulated.driver.process, 0) != (ssize_t)sizeof emulated.driver.process) {
+        gf_emulated_memory_destroy(emulated.memory);
+        gf_reason_set(why, "getrandom gives no identity for this process");
+        return GF_ERR_SYSTEM;
     }
     emulated.driver.ops = &driver_ops;
     return GF_OK;

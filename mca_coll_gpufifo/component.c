@@ -11,6 +11,7 @@
 #include "opal/util/output.h"
 #include "opal/util/show_help.h"
 
+#include "core/imports.h"
 #include "mca_coll_gpufifo/module.h"
 #include "mca_coll_gpufifo/stage_pool.h"
 
@@ -110,6 +111,8 @@ static int component_close(void)
         component->agents[i] = NULL;
         gf_proxy_destroy(component->proxies[i]);
         component->proxies[i] = NULL;
+        gf_imports_destroy(component->imports[i]);
+        component->imports[i] = NULL;
         if (component->devices[i]) {
             gf_device_close(component->devices[i]);
             component->devices[i] = NULL;
@@ -277,6 +280,20 @@ gf_agent *gf_component_agent(gf_device *device)
     }
     opal_mutex_unlock(&component->lock);
     return *agent;
+}
+
+struct gf_imports *gf_component_imports(gf_device *device)
+{
+    mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
+
+    opal_mutex_lock(&component->lock);
+    struct gf_imports **imports = &component->imports[device->ordinal];
+
+    if (!*imports) {
+        (void)gf_imports_create(device, imports, NULL);
+    }
+    opal_mutex_unlock(&component->lock);
+    return *imports;
 }
 
 gf_proxy *gf_component_proxy(const gf_device *device)

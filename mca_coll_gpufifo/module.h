@@ -49,6 +49,7 @@ typedef struct mca_coll_gpufifo_component_t {
     opal_mutex_t lock;                 /* protects what follows */
     gf_device *devices[GF_MAX_DEVICES];
     gf_agent *agents[GF_MAX_DEVICES];  /* by ordinal */
+    struct gf_imports *imports[GF_MAX_DEVICES];
     gf_proxy *proxies[GF_MAX_DEVICES]; /* by ordinal; without a thread as long as no transport needs one */
     opal_list_t modules;               /* those enabled, for the mailbox */
     struct gf_mailbox *mailbox;        /* open while MPI_COMM_WORLD's module lives */
@@ -72,6 +73,10 @@ gf_agent *gf_component_agent(gf_device *device);
 
 /* The proxy of an open device, made on first use, destroyed with the component; thread-safe. Null: no host memory for it. */
 gf_proxy *gf_component_proxy(const gf_device *device);
+
+/* The table of mappings of an open device, made on first use, destroyed with the component; thread-safe. Null: no host memory for
+ * it. */
+struct gf_imports *gf_component_imports(gf_device *device);
 
 /* One a communicator. Made by comm_query, filled by enable. A communicator's collectives come from one thread at a time. */
 typedef struct mca_coll_gpufifo_module_t {

@@ -332,7 +332,13 @@ gf_status gf_rendezvous_engine(struct gf_rendezvous *rendezvous, int ordinal, gf
         return GF_ERR_DEVICE;
     }
     if (!rendezvous->engines[ordinal]) {
-        status = gf_pull_engine_create(device, &rendezvous->config, &rendezvous->engines[ordinal], why);
+        struct gf_imports *imports = gf_component_imports(device);
+
+        if (!imports) {
+            gf_reason_set(why, "out of host memory");
+            return GF_ERR_NO_MEMORY;
+        }
+        status = gf_pull_engine_create(imports, &rendezvous->config, &rendezvous->engines[ordinal], why);
         if (status == GF_OK && rendezvous->config.agent_bytes > 0) {
             gf_pull_engine_use_agent(rendezvous->engines[ordinal], gf_component_agent(device));
         }

@@ -118,7 +118,7 @@ void pair_configure(struct pair *pair)
     struct gf_reason why = { "" };
 
     gf_pull_engine_destroy(pair->m.engine);
-    pair_need(pair, gf_pull_engine_create(pair->m.device, &pair->config, &pair->m.engine, &why), "an engine", &why);
+    pair_need(pair, gf_pull_engine_create(pair->m.imports, &pair->config, &pair->m.engine, &why), "an engine", &why);
 }
 
 void pair_offer(struct pair *pair, const struct gf_offer_name *names, size_t count)

@@ -41,7 +41,7 @@ static gf_status create_comm(struct gftest_rank *rank, const struct gf_config *c
     const struct gf_comm_setup setup = {
         .config = config, .log = &c->log, .name = "test", .bootstrap = rank->bootstrap, .device = c->device,
         .transports = gf_transports, .host_executor = &gf_host_sequenced, .agent = c->agent,
-        .proxy = c->proxy,
+        .imports = c->imports, .proxy = c->proxy,
     };
 
     return gf_comm_create(&setup, &c->comm, why);
@@ -63,6 +63,9 @@ gf_status gftest_comm_open(struct gftest_rank *rank, const struct gf_config *con
     if (status == GF_OK) {
         status = gf_proxy_create(c->device, &c->proxy, why);
     }
+    if (status == GF_OK) {
+        status = gf_imports_create(c->device, &c->imports, why);
+    }
     if (status == GF_OK && config->agent != GF_AGENT_OFF) {
         status = gf_agent_create(c->device, config, &c->agent, why);
     }
@@ -72,8 +75,8 @@ gf_status gftest_comm_open(struct gftest_rank *rank, const struct gf_config *con
 gf_status gftest_comm_join(struct gftest_rank *rank, const struct gf_config *config, const struct gftest_comm *other,
                            struct gftest_comm *c, struct gf_reason *why)
 {
-    *c = (struct gftest_comm){ .device = other->device, .stream = other->stream, .proxy = other->proxy, .agent = other->agent,
-                               .joined = true };
+    *c = (struct gftest_comm){ .device = other->device, .stream = other->stream, .proxy = other->proxy, .imports = other->imports,
+                               .agent = other->agent, .joined = true };
     return create_comm(rank, config, c, why);
 }
 
@@ -85,6 +88,7 @@ void gftest_comm_close(struct gftest_comm *c)
         return;
     }
     gf_proxy_destroy(c->proxy);
+    gf_imports_destroy(c->imports);
     gf_agent_destroy(c->agent);
     gf_device_stream_destroy(c->device, c->stream);
     gf_device_close(c->device);

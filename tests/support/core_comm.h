@@ -6,6 +6,7 @@
 #define GF_TESTS_SUPPORT_CORE_COMM_H
 
 #include "core/comm.h"
+#include "core/imports.h"
 #include "tests/support/ranks.h"
 
 /* Lives in one rank; opened and closed by all ranks of a test together. */
@@ -16,8 +17,9 @@ struct gftest_comm {
     struct gf_log log;
     int warnings, paths;           /* log lines so far */
     char warning[400], path[400];  /* the last ones */
+    struct gf_imports *imports;
     gf_agent *agent;               /* made where the settings ask for one; null: none */
-    bool joined;                   /* device, stream and agent are another one's */
+    bool joined;                   /* device, stream, mappings and agent are another one's */
     gf_comm *comm;
 };
 

@@ -26,7 +26,10 @@ gf_status gftest_messages_open(struct gftest_rank *rank, const char *driver, con
     if (status == GF_OK) {
         status = gf_offer_board_create(m->device, config, &m->board, why);
     }
-    return status == GF_OK ? gf_pull_engine_create(m->device, config, &m->engine, why) : status;
+    if (status == GF_OK) {
+        status = gf_imports_create(m->device, &m->imports, why);
+    }
+    return status == GF_OK ? gf_pull_engine_create(m->imports, config, &m->engine, why) : status;
 }
 
 struct gf_pull_config gftest_pull_config(void)
@@ -56,6 +59,7 @@ gf_status gftest_end_open(struct gftest_rank *rank, const struct gf_pull_config 
 void gftest_messages_close(struct gftest_messages *m)
 {
     gf_pull_engine_destroy(m->engine);
+    gf_imports_destroy(m->imports);
     gf_offer_board_destroy(m->board);
     gf_device_stream_destroy(m->device, m->stream);
     gf_device_close(m->device);

@@ -6,6 +6,7 @@
 #ifndef GF_TESTS_SUPPORT_MESSAGES_H
 #define GF_TESTS_SUPPORT_MESSAGES_H
 
+#include "core/imports.h"
 #include "core/offer_board.h"
 #include "core/pull.h"
 #include "tests/support/ranks.h"
@@ -17,6 +18,7 @@ struct gftest_messages {
     gf_device *device;
     gf_stream *stream;             /* the test's own */
     gf_offer_board *board;
+    struct gf_imports *imports;
     gf_pull_engine *engine;
 };
 

@@ -15,7 +15,8 @@
 
 enum { BYTES = 4096 };
 
-static const int owner = 1, other_owner = 2;
+/* Of the owners. */
+enum { PROCESS = 1, OTHER_PROCESS = 2 };
 
 /* As a peer offers a buffer. buffer_id tells an allocation from a later one at the same place. */
 static struct gf_buffer offer_of(gf_device *device, uint64_t base, uint64_t buffer_id)
@@ -30,23 +31,32 @@ static struct gf_buffer offer_of(gf_device *device, uint64_t base, uint64_t buff
     return offer;
 }
 
+static struct gf_imports *make_table(gf_device *device)
+{
+    struct gf_imports *imports;
+
+    assert_int_equal(gf_imports_create(device, &imports, NULL), GF_OK);
+    return imports;
+}
+
 static void test_kept(void **state)
 {
     (void)state;
-    struct gf_imports imports = {.device = fake_cuda_open_device()};
-    struct gf_buffer offer = offer_of(imports.device, 1 << 20, 7);
+    gf_device *device = fake_cuda_open_device();
+    struct gf_imports *imports = make_table(device);
+    struct gf_buffer offer = offer_of(device, 1 << 20, 7);
     struct gf_import *first, *again;
     struct gf_reason why;
 
-    assert_int_equal(gf_imports_get(&imports, &owner, &offer, &first, &why), GF_OK);
-    gf_imports_put(&imports, first);
-    assert_int_equal(gf_imports_get(&imports, &owner, &offer, &again, &why), GF_OK);
+    assert_int_equal(gf_imports_get(imports, PROCESS, &offer, &first, &why), GF_OK);
+    gf_imports_put(imports, first);
+    assert_int_equal(gf_imports_get(imports, PROCESS, &offer, &again, &why), GF_OK);
     assert_ptr_equal(again, first);
     assert_int_equal(fake->calls("cuIpcOpenMemHandle_v2"), 1);
-    gf_imports_put(&imports, again);
-    gf_imports_clear(&imports);
+    gf_imports_put(imports, again);
+    gf_imports_destroy(imports);
     assert_int_equal(fake->mappings, 0);
-    gf_device_close(imports.device);
+    gf_device_close(device);
 }
 
 /* The buffer was freed, and a new one is where it was: a driver that maps both keeps both, for closing one may wait for the program's
@@ -54,41 +64,43 @@ static void test_kept(void **state)
 static void test_stale_is_kept(void **state)
 {
     (void)state;
-    struct gf_imports imports = {.device = fake_cuda_open_device()};
-    struct gf_buffer old = offer_of(imports.device, 1 << 20, 7), new = offer_of(imports.device, 1 << 20, 8);
+    gf_device *device = fake_cuda_open_device();
+    struct gf_imports *imports = make_table(device);
+    struct gf_buffer old = offer_of(device, 1 << 20, 7), new = offer_of(device, 1 << 20, 8);
     struct gf_import *import;
     struct gf_reason why;
 
-    assert_int_equal(gf_imports_get(&imports, &owner, &old, &import, &why), GF_OK);
-    gf_imports_put(&imports, import);
-    assert_int_equal(gf_imports_get(&imports, &owner, &new, &import, &why), GF_OK);
+    assert_int_equal(gf_imports_get(imports, PROCESS, &old, &import, &why), GF_OK);
+    gf_imports_put(imports, import);
+    assert_int_equal(gf_imports_get(imports, PROCESS, &new, &import, &why), GF_OK);
     assert_int_equal(fake->mappings, 2);
-    gf_imports_put(&imports, import);
-    gf_imports_clear(&imports);
-    gf_device_close(imports.device);
+    gf_imports_put(imports, import);
+    gf_imports_destroy(imports);
+    gf_device_close(device);
 }
 
 /* A driver that refuses the second: near is 0 where the new buffer overlaps the freed one, else it only shares a piece of memory
  * with it. */
 static void refuse_second(uint64_t near)
 {
-    struct gf_imports imports = {.device = fake_cuda_open_device()};
-    struct gf_buffer old = offer_of(imports.device, 1 << 20, 7), new = offer_of(imports.device, (1 << 20) + near, 8);
+    gf_device *device = fake_cuda_open_device();
+    struct gf_imports *imports = make_table(device);
+    struct gf_buffer old = offer_of(device, 1 << 20, 7), new = offer_of(device, (1 << 20) + near, 8);
     struct gf_import *import, *second;
     struct gf_reason why = {""};
 
     fake->maps_once = true;
-    assert_int_equal(gf_imports_get(&imports, &owner, &old, &import, &why), GF_OK);
-    assert_int_equal(gf_imports_get(&imports, &owner, &new, &second, &why), GF_ERR_UNSUPPORTED);      /* it is in use */
+    assert_int_equal(gf_imports_get(imports, PROCESS, &old, &import, &why), GF_OK);
+    assert_int_equal(gf_imports_get(imports, PROCESS, &new, &second, &why), GF_ERR_UNSUPPORTED);      /* it is in use */
     assert_non_null(strstr(why.text, "ALREADY_MAPPED"));
-    gf_imports_put(&imports, import);
-    assert_int_equal(gf_imports_get(&imports, &other_owner, &new, &second, &why), GF_ERR_UNSUPPORTED);
-    assert_int_equal(gf_imports_get(&imports, &owner, &new, &second, &why), GF_OK);
+    gf_imports_put(imports, import);
+    assert_int_equal(gf_imports_get(imports, OTHER_PROCESS, &new, &second, &why), GF_ERR_UNSUPPORTED);
+    assert_int_equal(gf_imports_get(imports, PROCESS, &new, &second, &why), GF_OK);
     assert_int_equal(fake->mappings, 1);
     assert_int_equal(fake->calls("cuIpcCloseMemHandle"), 1);
-    gf_imports_put(&imports, second);
-    gf_imports_clear(&imports);
-    gf_device_close(imports.device);
+    gf_imports_put(imports, second);
+    gf_imports_destroy(imports);
+    gf_device_close(device);
 }
 
 static void test_refused_for_a_stale_one(void **state)
@@ -103,12 +115,66 @@ static void test_refused_for_a_neighbour(void **state)
     refuse_second(BYTES);
 }
 
+/* A registry knows that the buffer is gone while a message is still under way: closed with the message's end, and not before. */
+static void test_dropped(void **state)
+{
+    (void)state;
+    gf_device *device = fake_cuda_open_device();
+    struct gf_imports *imports = make_table(device);
+    struct gf_buffer offer = offer_of(device, 1 << 20, 7);
+    struct gf_import *of_registry, *of_message;
+
+    assert_int_equal(gf_imports_get(imports, PROCESS, &offer, &of_registry, NULL), GF_OK);
+    assert_int_equal(gf_imports_get(imports, PROCESS, &offer, &of_message, NULL), GF_OK);
+    assert_ptr_equal(of_registry, of_message);
+    gf_imports_drop(imports, of_registry);
+    assert_int_equal(fake->mappings, 1);
+    gf_imports_put(imports, of_message);
+    assert_int_equal(fake->mappings, 0);
+    assert_int_equal(imports->idle, 0);
+
+    /* The other way round; and at once where there is no other use. */
+    assert_int_equal(gf_imports_get(imports, PROCESS, &offer, &of_registry, NULL), GF_OK);
+    assert_int_equal(gf_imports_get(imports, PROCESS, &offer, &of_message, NULL), GF_OK);
+    gf_imports_put(imports, of_message);
+    gf_imports_drop(imports, of_registry);
+    assert_int_equal(fake->mappings, 0);
+    gf_imports_drop(imports, NULL);
+    gf_imports_put(imports, NULL);
+    gf_imports_destroy(imports);
+    gf_device_close(device);
+}
+
+/* What a registry has in use is known to be stale when a message finds a newer buffer there; its size counts while it is kept. */
+static void test_stale_in_use(void **state)
+{
+    (void)state;
+    gf_device *device = fake_cuda_open_device();
+    struct gf_imports *imports = make_table(device);
+    struct gf_buffer old = offer_of(device, 1 << 20, 7), new = offer_of(device, 1 << 20, 8);
+    struct gf_import *first, *second;
+
+    assert_int_equal(gf_imports_get(imports, PROCESS, &old, &first, NULL), GF_OK);
+    assert_int_equal(gf_imports_get(imports, PROCESS, &new, &second, NULL), GF_OK);
+    assert_true(first->stale && !second->stale && imports->stale_bytes == 0);
+    gf_imports_put(imports, first);
+    assert_int_equal(imports->stale_bytes, BYTES);
+    assert_int_equal(gf_imports_get(imports, PROCESS, &old, &first, NULL), GF_OK);
+    assert_int_equal(imports->stale_bytes, 0);
+    gf_imports_put(imports, first);
+    gf_imports_put(imports, second);
+    gf_imports_destroy(imports);
+    assert_int_equal(fake->mappings, 0);
+    gf_device_close(device);
+}
+
 int main(int argc, char **argv)
 {
     (void)argv;
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fake_cuda_setup, fake_cuda_teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_kept), TEST(test_stale_is_kept), TEST(test_refused_for_a_stale_one), TEST(test_refused_for_a_neighbour),
+        TEST(test_dropped), TEST(test_stale_in_use),
     };
     return argc < 2 ? fake_cuda_rerun("fake_cuda", "whole") : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static int bench_open(struct gftest_rank *rank, const char *fault, struct bench 
 
     GFTEST_CHECK(rank, gftest_comm_open(rank, &config, &b->c, &why) == GF_OK, "%s", why.text);
     GFTEST_CHECK(rank, gf_fault_parse(fault, rank->rank, &b->fault, &why) == GF_OK, "%s", why.text);
-    gf_status status = gf_registry_create(&b->registry, b->c.device, &b->c.comm->watch, &b->fault, &config, &why);
+    gf_status status = gf_registry_create(&b->registry, b->c.imports, &b->c.comm->watch, &b->fault, &config, &why);
 
     GFTEST_CHECK(rank, status == GF_OK, "%s", why.text);
     return 0;
@@ -326,7 +326,7 @@ static int failing_body(struct gftest_rank *rank)
 
     GFTEST_CHECK(rank, gftest_comm_open(rank, &config, &b.c, &why) == GF_OK, "%s", why.text);
     GFTEST_CHECK(rank, gf_fault_parse(fault, rank->rank, &b.fault, &why) == GF_OK, "%s", why.text);
-    gf_status status = gf_registry_create(&b.registry, b.c.device, &b.c.comm->watch, &b.fault, &config, &why);
+    gf_status status = gf_registry_create(&b.registry, b.c.imports, &b.c.comm->watch, &b.fault, &config, &why);
 
     GFTEST_CHECK(rank, status == GF_ERR_UNSUPPORTED && strncmp(why.text, "rank 1: ", 8) == 0, "%s", why.text);
     GFTEST_CHECK(rank, b.registry.of == NULL && b.registry.segments == NULL);
