@@ -3,7 +3,7 @@
  * One allreduce: plan, connect if this is the first of its kind, run, and if it fails make sure that nobody waits for us.
  */
 #include "core/comm_private.h"
-#include "core/two_shot.h"
+#include "core/mapped_allreduce.h"
 
 /* What the choice depends on; equal on all ranks. refused: like comm->unavailable, for this call alone. */
 static struct gf_plan_input plan_input(const gf_comm *comm, size_t count, enum gf_type type, enum gf_op op, unsigned refused)
@@ -67,7 +67,10 @@ static gf_status run_kernel(gf_comm *comm, const struct gf_comm_buffers *buffers
         return GF_ERR_INVALID;
     }
     if (comm->plan->algorithm == GF_PLAN_TWO_SHOT) {
-        return gf_two_shot_allreduce(&comm->mapped, comm->plan, &data, &comm->execution, why);
+        return gf_mapped_two_shot(&comm->mapped, comm->plan, &data, &comm->execution, why);
+    }
+    if (comm->plan->algorithm == GF_PLAN_ONE_SHOT_MAPPED) {
+        return gf_mapped_one_shot(&comm->mapped, comm->plan, &data, &comm->execution, why);
     }
     const struct gf_one_shot_call call = { .data = data, .send = buffers->send, .recv = buffers->recv };
 
@@ -105,6 +108,7 @@ static gf_status run_plan(gf_comm *comm, const struct gf_comm_buffers *buffers, 
     case GF_PLAN_LL128:
     case GF_PLAN_RING:
     case GF_PLAN_TWO_SHOT:
+    case GF_PLAN_ONE_SHOT_MAPPED:
         return run_kernel(comm, buffers, count, type, op, why);
     case GF_PLAN_HOST:
         return comm->host_executor->allreduce(comm->host_state, send, recv, count, type, op, &wait, why);
@@ -115,25 +119,33 @@ static gf_status run_plan(gf_comm *comm, const struct gf_comm_buffers *buffers, 
     }
 }
 
-/* Two-shot needs buffers that all ranks have mapped. Where not all can, or it is not worth that yet, the call is planned again,
- * on all ranks alike, as if there were no such algorithm. Nothing is amiss where it was not asked for. */
+static bool needs_mapping(const struct gf_plan *plan)
+{
+    return plan->algorithm == GF_PLAN_TWO_SHOT || plan->algorithm == GF_PLAN_ONE_SHOT_MAPPED;
+}
+
+/* These need buffers that all ranks have mapped. Where not all can, or it is not worth that yet, the call is planned again, on all
+ * ranks alike, as if there were no such algorithm. Nothing is amiss where it was not asked for. */
 static gf_status map_buffers(gf_comm *comm, const struct gf_comm_buffers *buffers, size_t count, enum gf_type type, enum gf_op op,
                              struct gf_reason *why)
 {
-    bool asked = comm->config.algorithm == GF_ALGORITHM_TWO_SHOT;
-    const struct gf_two_shot_buffers mine = { buffers->send, buffers->recv, buffers->send_where, buffers->recv_where, !asked };
+    bool asked = comm->config.algorithm != GF_ALGORITHM_AUTO;
+    const struct gf_mapped_buffers mine = { buffers->send, buffers->recv, buffers->send_where, buffers->recv_where, !asked };
     struct gf_mapped *mapped = &comm->mapped;
-    gf_status status = gf_two_shot_enter(mapped, &mine, count, type, op, why);
+    gf_status status = gf_mapped_enter(mapped, &mine, count, type, op, why);
+    bool again = status == GF_NO_RESOURCE || mapped->refused;
 
+    if (status == GF_OK && comm->plan->algorithm == GF_PLAN_ONE_SHOT_MAPPED && gf_mapped_in_place(mapped)) {
+        return plan_and_connect(comm, count, type, op, 1u << GF_PLAN_ONE_SHOT_MAPPED, why);
+    }
     if (status != GF_ERR_UNSUPPORTED && status != GF_NO_RESOURCE) {
         return status;
     }
-    bool again = status == GF_NO_RESOURCE || mapped->refused;
-
     gf_log(comm->log, again ? GF_LOG_CALL : asked ? gf_comm_warning(comm) : GF_LOG_PATH,
-           "%s: two-shot cannot be used for these buffers, taking the next path: %s", comm->name, why->text);
+           "%s: %s cannot be used for these buffers, taking the next path: %s", comm->name,
+           gf_algorithm_name(comm->plan->algorithm), why->text);
     mapped->refused |= status == GF_ERR_UNSUPPORTED;
-    return plan_and_connect(comm, count, type, op, 1u << GF_PLAN_TWO_SHOT, why);
+    return plan_and_connect(comm, count, type, op, 1u << comm->plan->algorithm, why);
 }
 
 gf_status gf_comm_allreduce(gf_comm *comm, const struct gf_comm_buffers *buffers, size_t count, enum gf_type type, enum gf_op op,
@@ -153,7 +165,7 @@ gf_status gf_comm_allreduce(gf_comm *comm, const struct gf_comm_buffers *buffers
     if (status == GF_OK) {
         status = check_buffers(buffers, count, &local);
     }
-    if (status == GF_OK && comm->plan->algorithm == GF_PLAN_TWO_SHOT) {
+    if (status == GF_OK && needs_mapping(comm->plan)) {
         status = map_buffers(comm, buffers, count, type, op, &local);
     }
     if (status == GF_OK) {

@@ -47,6 +47,7 @@ static gf_status connect_algorithm(gf_comm *comm, enum gf_algorithm algorithm, s
         return gf_ring_connect(&comm->ring, comm->peers.blocks < GF_RING_CHANNELS ? comm->peers.blocks : GF_RING_CHANNELS,
                                &setup, why);
     case GF_PLAN_TWO_SHOT:
+    case GF_PLAN_ONE_SHOT_MAPPED:
     case GF_PLAN_EXCHANGE:
     case GF_PLAN_EXCHANGE_COPY:
         return gf_mapped_connect(&comm->mapped, &setup, &comm->watch, why);

@@ -13,7 +13,8 @@
 enum gf_force_transport {
     GF_TRANSPORT_AUTO, GF_TRANSPORT_P2P, GF_TRANSPORT_SHM, GF_TRANSPORT_P2P_COPY, GF_TRANSPORT_SHM_COPY
 };
-enum gf_force_algorithm { GF_ALGORITHM_AUTO, GF_ALGORITHM_ONE_SHOT, GF_ALGORITHM_RING, GF_ALGORITHM_HOST, GF_ALGORITHM_TWO_SHOT };
+enum gf_force_algorithm { GF_ALGORITHM_AUTO, GF_ALGORITHM_ONE_SHOT, GF_ALGORITHM_RING, GF_ALGORITHM_HOST, GF_ALGORITHM_TWO_SHOT,
+                          GF_ALGORITHM_ONE_SHOT_MAPPED };
 enum gf_force_protocol { GF_PROTOCOL_AUTO, GF_PROTOCOL_LL, GF_PROTOCOL_SIMPLE, GF_PROTOCOL_LL128 };
 
 /* Whether collectives that move blocks fetch them from the peers' own buffers, which all ranks have mapped, and by what. */

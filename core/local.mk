@@ -24,7 +24,7 @@ libgfcore_la_SOURCES += \
     core/imports.c core/imports.h \
     core/layout.h \
     core/linger.c core/linger.h \
-    core/mapped.c core/mapped.h \
+    core/mapped.c core/mapped.h core/mapped_allreduce.c core/mapped_allreduce.h \
     core/offer.h core/offer_board.c core/offer_board.h core/offer_entries.h core/offer_move.c \
     core/one_shot.c core/one_shot.h \
     core/pack_plan.c core/pack_plan.h \
@@ -38,7 +38,6 @@ libgfcore_la_SOURCES += \
     core/ring.c core/ring.h \
     core/segment.c core/segment.h \
     core/tuner.c core/tuner.h \
-    core/two_shot.c core/two_shot.h \
     core/watch.c core/watch.h
 # proxy/host_reduce.c must give the same bits as the kernels, which are built without fused multiply-add.
 libgfcore_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off

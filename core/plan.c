@@ -16,6 +16,7 @@
 const char *gf_algorithm_name(enum gf_algorithm algorithm)
 {
     static const char *const names[] = { "none", "local", "one-shot", "ring", "host", "two-shot", "stage", "one-shot over LL128",
+                                         "one-shot over mapped buffers",
                                          "exchange by kernel", "exchange by copies" };
 
     return (unsigned)algorithm < sizeof names / sizeof names[0] ? names[algorithm] : "unknown";
@@ -46,6 +47,8 @@ static enum gf_algorithm forced_algorithm(const struct gf_config *config)
         return GF_PLAN_HOST;
     case GF_ALGORITHM_TWO_SHOT:
         return GF_PLAN_TWO_SHOT;
+    case GF_ALGORITHM_ONE_SHOT_MAPPED:
+        return GF_PLAN_ONE_SHOT_MAPPED;
     case GF_ALGORITHM_AUTO:
         break;
     }
@@ -62,13 +65,19 @@ static enum gf_algorithm forced_algorithm(const struct gf_config *config)
     return GF_PLAN_NONE;
 }
 
+/* Over the program's own buffers, by no protocol of ours. */
+static bool is_mapped(enum gf_force_algorithm algorithm)
+{
+    return algorithm == GF_ALGORITHM_TWO_SHOT || algorithm == GF_ALGORITHM_ONE_SHOT_MAPPED;
+}
+
 /* forced_algorithm lets the algorithm win; a protocol that contradicts it is a mistake to be told. */
 static bool settings_contradict(const struct gf_config *config)
 {
     return (config->algorithm == GF_ALGORITHM_ONE_SHOT && config->protocol == GF_PROTOCOL_SIMPLE)
         || (config->algorithm == GF_ALGORITHM_RING && config->protocol == GF_PROTOCOL_LL)
         || (config->algorithm == GF_ALGORITHM_RING && config->protocol == GF_PROTOCOL_LL128)
-        || (config->algorithm == GF_ALGORITHM_TWO_SHOT && config->protocol != GF_PROTOCOL_AUTO);
+        || (is_mapped(config->algorithm) && config->protocol != GF_PROTOCOL_AUTO);
 }
 
 /* The host copies the slots of FIFOs, nothing else: LL lines have no place where it could look. */
@@ -96,22 +105,32 @@ static void decide_host(const struct gf_config *config, const struct gf_plan_inp
 
 static void decide_kernel(const struct gf_config *config, const struct gf_plan_input *input, size_t bytes, struct gf_plan *plan);
 
-/* Two-shot was asked for, and these buffers do not allow it: as if nothing had been asked for, but said. */
-static void decide_without_two_shot(const struct gf_config *config, const struct gf_plan_input *input, size_t bytes,
-                                    struct gf_plan *plan)
+static const char no_mps[] = "kernels of ranks that share a device cannot run at once here; NVIDIA's MPS would let them";
+
+/* An algorithm over mapped buffers was asked for, and these buffers or ranks do not allow it: as if nothing had been asked for, but
+ * said. */
+static void decide_without_mapped(const struct gf_config *config, const struct gf_plan_input *input, const char *name, size_t bytes,
+                                  struct gf_plan *plan)
 {
-    static const char because[] = "two-shot was asked for, but not all ranks can map the buffers";
     struct gf_plan next = { .algorithm = GF_PLAN_NONE };
 
+    if (!input->kernels_may_wait) {
+        decide_host(config, input, plan, no_mps);
+        return;
+    }
     if (config->strict) {
-        decide(plan, GF_PLAN_STAGE, "%s", because);
+        decide(plan, GF_PLAN_STAGE, "%s was asked for, but not all ranks can map the buffers, or they are in place", name);
         return;
     }
     decide_kernel(config, input, bytes, &next);
-    decide(plan, next.algorithm, "%s; %.90s", because, next.reason);
+    decide(plan, next.algorithm, "%s was asked for, but these buffers do not allow it; %.80s", name, next.reason);
 }
 
-static const char no_mps[] = "kernels of ranks that share a device cannot run at once here; NVIDIA's MPS would let them";
+/* One-shot waits for nobody, but has room for so many ranks. */
+static bool mapped_may_be(const struct gf_plan_input *input, enum gf_algorithm forced)
+{
+    return available(input, forced) && (forced == GF_PLAN_TWO_SHOT ? input->kernels_may_wait : input->ranks <= GF_LOCAL_INPUTS);
+}
 
 static void decide_forced(const struct gf_config *config, const struct gf_plan_input *input, enum gf_algorithm forced,
                           size_t bytes, struct gf_plan *plan)
@@ -119,8 +138,10 @@ static void decide_forced(const struct gf_config *config, const struct gf_plan_i
     const char *name = gf_algorithm_name(forced);
     bool ll_instead = forced == GF_PLAN_LL128 && !available(input, forced) && available(input, GF_PLAN_ONE_SHOT) && !config->strict;
 
-    if (forced == GF_PLAN_TWO_SHOT && input->kernels_may_wait && !available(input, forced)) {
-        decide_without_two_shot(config, input, bytes, plan);
+    if (is_mapped(config->algorithm) && !mapped_may_be(input, forced)) {
+        decide_without_mapped(config, input, name, bytes, plan);
+    } else if (forced == GF_PLAN_ONE_SHOT_MAPPED) {
+        decide(plan, forced, "%s was asked for by a setting", name);
     } else if ((forced == GF_PLAN_ONE_SHOT || forced == GF_PLAN_LL128) && host_copies(config)) {
         decide(plan, GF_PLAN_STAGE, "%s was asked for, but the transport that was asked for moves FIFO slots only", name);
     } else if (!available(input, forced) && !ll_instead) {
@@ -212,6 +233,9 @@ static void size_launch(const struct gf_config *config, const struct gf_plan_inp
     } else if (plan->algorithm == GF_PLAN_RING) {
         plan->blocks = gf_tuner_ring_blocks(bytes, input->ranks, input->blocks);
         plan->threads = GF_BLOCK_THREADS;
+    } else if (plan->algorithm == GF_PLAN_ONE_SHOT_MAPPED) {
+        plan->blocks = gf_tuner_exchange_blocks(bytes, 1, input->blocks);
+        plan->threads = gf_tuner_exchange_threads(bytes, plan->blocks);
     } else if (plan->algorithm == GF_PLAN_TWO_SHOT) {
         plan->blocks = gf_tuner_two_shot_blocks(bytes, input->ranks, input->blocks);
         plan->threads = GF_BLOCK_THREADS;
@@ -231,7 +255,7 @@ void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_inpu
     } else if (settings_contradict(config)) {
         decide(plan, GF_PLAN_STAGE,
                "the settings algorithm and protocol contradict each other: one-shot goes with ll or ll128, ring with simple, "
-               "two-shot with neither");
+               "two-shot and one_shot_mapped with neither");
     } else if (!input->device_has_type && forced != GF_PLAN_HOST) {
         decide(plan, GF_PLAN_STAGE, "the device has no arithmetic for %s", gf_type_name(input->type));
     } else if (forced != GF_PLAN_NONE) {

@@ -21,6 +21,7 @@ enum gf_algorithm {
     GF_PLAN_TWO_SHOT,        /* kernels, the program's own buffers mapped by all ranks; large ones */
     GF_PLAN_STAGE,           /* not ours: the caller stages through the saved component */
     GF_PLAN_LL128,           /* kernels, LL128 lines straight to every peer; only where a setting asks for it */
+    GF_PLAN_ONE_SHOT_MAPPED, /* kernels that wait for nobody, over mapped buffers; only where a setting asks for it */
     GF_PLAN_EXCHANGE,        /* a kernel fetches blocks from buffers that all ranks have mapped; only where a setting asks for it */
     GF_PLAN_EXCHANGE_COPY,   /* the same by copies that the host starts */
     GF_PLAN_COUNT

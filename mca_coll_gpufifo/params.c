@@ -28,7 +28,7 @@ static const mca_base_var_enum_value_t transport_values[] = {
     {GF_TRANSPORT_P2P_COPY, "p2p_copy"}, {GF_TRANSPORT_SHM_COPY, "shm_copy"}, {0, NULL}};
 static const mca_base_var_enum_value_t algorithm_values[] = {
     {GF_ALGORITHM_AUTO, "auto"}, {GF_ALGORITHM_ONE_SHOT, "one_shot"}, {GF_ALGORITHM_RING, "ring"}, {GF_ALGORITHM_HOST, "host"},
-    {GF_ALGORITHM_TWO_SHOT, "two_shot"}, {0, NULL}};
+    {GF_ALGORITHM_TWO_SHOT, "two_shot"}, {GF_ALGORITHM_ONE_SHOT_MAPPED, "one_shot_mapped"}, {0, NULL}};
 static const mca_base_var_enum_value_t protocol_values[] = {
     {GF_PROTOCOL_AUTO, "auto"}, {GF_PROTOCOL_LL, "ll"}, {GF_PROTOCOL_LL128, "ll128"}, {GF_PROTOCOL_SIMPLE, "simple"},
     {0, NULL}};
@@ -81,8 +81,8 @@ static void register_choices(mca_coll_gpufifo_component_t *component)
     register_variable(component, "algorithm",
         "The algorithm of MPI_Allreduce: auto (by size and by what the ranks' kernels may do), one_shot (every rank stores to "
         "every other), ring (reduce-scatter and allgather round a ring), host (the host puts copies and kernels in order, none "
-        "waits) or two_shot (ranks load from and store to each other's buffers, which all have mapped; by auto for large calls whose "
-        "buffers come again)",
+        "waits), two_shot (ranks load from and store to each other's buffers, which all have mapped; by auto for large calls whose "
+        "buffers come again) or one_shot_mapped (each rank reduces all of the others' buffers for itself)",
         MCA_BASE_VAR_TYPE_INT, algorithm_values, OPAL_INFO_LVL_5, &component->algorithm);
     register_variable(component, "protocol",
         "The protocol of a connection: auto, ll (data and flag stored together, lowest latency), ll128 (the same in lines of 128 "
@@ -281,7 +281,8 @@ void gf_params_apply(mca_coll_gpufifo_component_t *component)
     if ((config->algorithm == GF_ALGORITHM_ONE_SHOT && config->protocol == GF_PROTOCOL_SIMPLE) ||
         (config->algorithm == GF_ALGORITHM_RING && config->protocol == GF_PROTOCOL_LL) ||
         (config->algorithm == GF_ALGORITHM_RING && config->protocol == GF_PROTOCOL_LL128) ||
-        (config->algorithm == GF_ALGORITHM_TWO_SHOT && config->protocol != GF_PROTOCOL_AUTO)) {
+        ((config->algorithm == GF_ALGORITHM_TWO_SHOT || config->algorithm == GF_ALGORITHM_ONE_SHOT_MAPPED) &&
+         config->protocol != GF_PROTOCOL_AUTO)) {
         if (gf_speaks_for_node()) {
             gf_show_help("contradiction");
         }

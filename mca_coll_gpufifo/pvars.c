@@ -14,6 +14,7 @@ static const struct {
     [GF_PATH_PLAYED] = {"played", "run by copies of the host, which a device full of the program's kernels lets through"},
     [GF_PATH_RING] = {"ring", "run by kernels around a ring of FIFOs"},
     [GF_PATH_TWO_SHOT] = {"two_shot", "run by kernels that load from and store to the buffers of all ranks"},
+    [GF_PATH_ONE_SHOT_MAPPED] = {"one_shot_mapped", "run by kernels that load from the buffers of all ranks and wait for nobody"},
     [GF_PATH_EXCHANGE] = {"exchange", "run by a kernel that fetches from the buffers of all ranks"},
     [GF_PATH_EXCHANGE_COPY] = {"exchange_copy", "run by copies that fetch from the buffers of all ranks"},
     [GF_PATH_HOST_SEQUENCED] = {"host_sequenced",

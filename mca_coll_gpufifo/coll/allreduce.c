@@ -77,6 +77,7 @@ static void count_path(const struct call *call)
         [GF_PLAN_NONE] = GF_PATH_LOCAL, [GF_PLAN_LOCAL] = GF_PATH_LOCAL, [GF_PLAN_ONE_SHOT] = GF_PATH_ONE_SHOT,
         [GF_PLAN_RING] = GF_PATH_RING, [GF_PLAN_HOST] = GF_PATH_HOST_SEQUENCED, [GF_PLAN_TWO_SHOT] = GF_PATH_TWO_SHOT,
         [GF_PLAN_STAGE] = GF_PATH_STAGED, [GF_PLAN_LL128] = GF_PATH_ONE_SHOT,
+        [GF_PLAN_ONE_SHOT_MAPPED] = GF_PATH_ONE_SHOT_MAPPED,
     };
     const struct gf_plan *plan = gf_comm_last_plan(call->module->device_comm);
 

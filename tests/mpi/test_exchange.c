@@ -188,6 +188,15 @@ static void fill_recv(const struct test *t, const struct call *c, unsigned char 
     }
 }
 
+/* Whoever may write what it has sent does so at once, in every other call: is anybody still fetching it? */
+static void spoil(const struct test *t, const struct call *c, struct buffer *buffer, unsigned char *image)
+{
+    if (t->call % 2 == 0 && !c->in_place && (c->what != BCAST || c->root == t->rank)) {
+        harness_need(t->h, gpufifo_fill(t->h->device, buffer->data, 0x77, buffer->bytes), "fill");
+        memset(image, 0x77, buffer->bytes);
+    }
+}
+
 static void check_call(struct test *t, struct call *c, struct buffer *send, struct buffer *recv)
 {
     unsigned char *sent = host_alloc(t->h, send->bytes), *image = host_alloc(t->h, recv->bytes);
@@ -201,6 +210,7 @@ static void check_call(struct test *t, struct call *c, struct buffer *send, stru
     int result = call_mpi(t, c, c->in_place ? MPI_IN_PLACE : send->data, recv->data);
 
     put_parts(t, c, &c->recv, false, image);
+    spoil(t, c, c->what == BCAST ? recv : send, c->what == BCAST ? image : sent);
     buffer_read(recv, got);
     harness_check(t->h, result == MPI_SUCCESS && memcmp(got, image, recv->bytes) == 0,
                   "call %llu, %s%s of elements of %d bytes: result %d, or wrong bytes", (unsigned long long)t->call,

@@ -18,6 +18,15 @@ run 3 algorithm=two_shot tests/mpi/test_allreduce kinds
 run 2 algorithm=two_shot tests/mpi/case_14_reuse 1000
 run 3 algorithm=two_shot tests/mpi/test_zerocopy communicators
 
+# The same by kernels of which none waits: also where they cannot run at once. In place two_shot or the rest goes on.
+for ranks in 2 3 5; do
+    run $ranks algorithm=one_shot_mapped tests/mpi/test_allreduce limit=65536 types sizes bits
+    run $ranks algorithm=one_shot_mapped tests/mpi/test_zerocopy reuse offsets
+done
+run 2 +weak +team=3 +blocks=16 algorithm=one_shot_mapped tests/mpi/test_zerocopy offsets
+run 3 +solo algorithm=one_shot_mapped tests/mpi/test_zerocopy reuse offsets
+run 17 +blocks=64 algorithm=one_shot_mapped tests/mpi/test_allreduce limit=256 path=one_shot sizes
+
 # Without a setting: large calls go that way when their buffers have come in some calls, and nothing is said where they cannot.
 for ranks in 2 3 8; do
     run $ranks tests/mpi/test_zerocopy familiar

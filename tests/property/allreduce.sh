@@ -20,7 +20,7 @@ for round in $(seq "${PROPERTY_RUNS:-16}"); do
     ranks=$picked
     pick auto p2p shm p2p_copy shm_copy
     transport=$picked
-    pick auto auto one_shot ring host two_shot
+    pick auto auto one_shot ring host two_shot one_shot_mapped
     algorithm=$picked
     pick 128 1024 65536
     ll=$picked

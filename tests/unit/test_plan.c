@@ -278,7 +278,7 @@ static void test_two_shot_is_asked_for(void **state)
     assert_int_equal(plan_of(&config, &small).algorithm, GF_PLAN_ONE_SHOT);
     plan = plan_of(&config, &large);
     assert_int_equal(plan.algorithm, GF_PLAN_RING);
-    assert_non_null(strstr(plan.reason, "not all ranks can map"));
+    assert_non_null(strstr(plan.reason, "do not allow it"));
     assert_non_null(strstr(plan.reason, "one_shot_bytes"));
     config.strict = true;
     assert_int_equal(plan_of(&config, &large).algorithm, GF_PLAN_STAGE);
@@ -289,6 +289,63 @@ static void test_two_shot_is_asked_for(void **state)
     large.kernels_may_wait = false;
     config.strict = false;
     assert_int_equal(plan_of(&config, &large).algorithm, GF_PLAN_HOST);
+}
+
+/* One-shot over mapped buffers waits for nobody, and has room for some ranks. */
+static void test_one_shot_over_mapped_buffers(void **state)
+{
+    struct gf_config config = default_config();
+    struct gf_plan_input input = default_input(8 << 10);      /* 32 KiB */
+
+    (void)state;
+    config.algorithm = GF_ALGORITHM_ONE_SHOT_MAPPED;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_ONE_SHOT_MAPPED);
+    assert_int_equal(plan_of(&config, &input).blocks, 2);
+    input.kernels_may_wait = false;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_ONE_SHOT_MAPPED);
+    input.unavailable = 1u << GF_PLAN_ONE_SHOT_MAPPED;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_HOST);
+    input.kernels_may_wait = true;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_ONE_SHOT);
+    input.unavailable = 0;
+    input.ranks = GF_LOCAL_INPUTS + 1;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_ONE_SHOT);
+    config.strict = true;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_STAGE);
+    config.protocol = GF_PROTOCOL_LL;
+    assert_non_null(strstr(plan_of(&config, &input).reason, "contradict"));
+}
+
+/* What an exchange is done by; nothing of it depends on whether kernels may wait. */
+static void test_exchanges(void **state)
+{
+    struct gf_config config = { .mapped = GF_MAPPED_KERNEL };
+    struct gf_plan_input input = { .ranks = 8, .blocks = 16 };
+    struct gf_plan plan;
+
+    (void)state;
+    gf_plan_exchange(&config, &input, false, 8, 64, &plan);
+    assert_int_equal(plan.algorithm, GF_PLAN_EXCHANGE);
+    assert_int_equal(plan.blocks, 8);
+    assert_int_equal(plan.threads, 32);
+    gf_plan_exchange(&config, &input, true, 7, 16 << 20, &plan);
+    assert_int_equal(plan.blocks, 16);
+    assert_int_equal(plan.threads, GF_BLOCK_THREADS);
+    input.unavailable = 1u << GF_PLAN_EXCHANGE;
+    gf_plan_exchange(&config, &input, false, 8, 64, &plan);
+    assert_int_equal(plan.algorithm, GF_PLAN_EXCHANGE_COPY);
+    assert_int_equal(plan.blocks, 0);
+    gf_plan_exchange(&config, &input, true, 8, 64, &plan);
+    assert_int_equal(plan.algorithm, GF_PLAN_STAGE);
+    config.strict = true;
+    gf_plan_exchange(&config, &input, false, 8, 64, &plan);
+    assert_int_equal(plan.algorithm, GF_PLAN_STAGE);
+    config.mapped = GF_MAPPED_COPY;
+    gf_plan_exchange(&config, &input, false, 8, 64, &plan);
+    assert_int_equal(plan.algorithm, GF_PLAN_EXCHANGE_COPY);
+    input.ranks = 1;
+    gf_plan_exchange(&config, &input, true, 1, 64, &plan);
+    assert_int_equal(plan.algorithm, GF_PLAN_LOCAL);
 }
 
 static void check_limits(const struct gf_config *config, const struct gf_plan_input *input, const struct gf_plan *plan)
@@ -371,6 +428,8 @@ int main(void)
         cmocka_unit_test(test_types_of_the_host_are_staged),
         cmocka_unit_test(test_what_is_unavailable_is_avoided),
         cmocka_unit_test(test_two_shot_is_asked_for),
+        cmocka_unit_test(test_one_shot_over_mapped_buffers),
+        cmocka_unit_test(test_exchanges),
         cmocka_unit_test(test_any_input),
         cmocka_unit_test(test_names),
     };

@@ -15,6 +15,10 @@ runs() {
         run $ranks tests/mpi/test_zerocopy familiar
         run $ranks strict=1 $check_sizes --max 16M
     done
+    for ranks in 2 8; do
+        run $ranks algorithm=one_shot_mapped $check_sizes --max 1M
+        run $ranks algorithm=one_shot_mapped tests/mpi/test_zerocopy rounds=100 reuse offsets
+    done
     run 2 algorithm=two_shot tests/mpi/test_allreduce path=two_shot,staged types
     run 3 algorithm=two_shot tests/mpi/test_allreduce kinds
     run 2 algorithm=two_shot tests/mpi/case_14_reuse 10000
@@ -30,6 +34,17 @@ measure() {
     done
 }
 
+# Small ones, beside LL lines.
+measure_one_shot() {
+    for ranks in 2 8; do
+        way="-n $ranks --bind-to core --mca coll_gpufifo_algorithm"
+        echo "== allreduce, $ranks ranks: one_shot, one_shot_mapped, two_shot"
+        "$build/gpufifo-env" "$build/gpufifo-bench" allreduce --min 8 --factor 8 --max 256K --rounds 1 \
+            --json "$out/one-shot-mapped-$ranks.json" --compare "$way one_shot" --compare "$way one_shot_mapped" \
+            --compare "$way two_shot" || return 1
+    done
+}
+
 # Calls with a new buffer each are not mapped, and take what they take with the ring.
 measure_fresh() {
     for algorithm in ring auto ring auto; do
@@ -40,5 +55,5 @@ measure_fresh() {
 }
 
 section() {
-    under_mps checks runs && under_mps measure_fresh && under_mps measure
+    under_mps checks runs && under_mps measure_fresh && under_mps measure_one_shot && under_mps measure
 }

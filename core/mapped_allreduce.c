@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the kernels of both get.
+ */
+#include "core/mapped_allreduce.h"
+
+enum { SEND, RECV, FLAGS };
+
+gf_status gf_mapped_enter(struct gf_mapped *m, const struct gf_mapped_buffers *buffers, size_t count, enum gf_type type,
+                          enum gf_op op, struct gf_reason *why)
+{
+    size_t bytes = count * gf_type_size(type);
+    const struct gf_registry_buffer all[GF_REGISTRY_BUFFERS] = {
+        [SEND] = { buffers->send, bytes, buffers->send_where, buffers->patient },
+        [RECV] = { buffers->recv, bytes, buffers->recv_where, buffers->patient },
+        [FLAGS] = gf_mapped_flags(m),
+    };
+    const uint64_t what[2] = { count, (uint64_t)type << 32 | (uint64_t)op };
+
+    return gf_registry_enter(&m->registry, all, what, why);
+}
+
+gf_status gf_mapped_two_shot(struct gf_mapped *m, const struct gf_plan *plan, const struct gf_reduction *data,
+                             struct gf_execution *e, struct gf_reason *why)
+{
+    struct gf_two_shot_work work = { .data = *data, .epoch = m->registry.call };
+    int ranks = m->registry.ranks;
+    bool few = ranks <= GF_FEW_RANKS;
+
+    for (int r = 0; r < ranks; r++) {
+        work.addresses[r] = gf_registry_address(&m->registry, r, SEND);
+        work.addresses[ranks + r] = gf_registry_address(&m->registry, r, RECV);
+        work.addresses[2 * ranks + r] = gf_registry_address(&m->registry, r, FLAGS);
+    }
+    return gf_execution_run(e, few ? GF_KERNEL_ALLREDUCE_TWO_SHOT_FEW : GF_KERNEL_ALLREDUCE_TWO_SHOT, plan->blocks, plan->threads,
+                            &work.task, few ? sizeof(struct gf_two_shot_few_work) : sizeof work, why);
+}
+
+bool gf_mapped_in_place(const struct gf_mapped *m)
+{
+    for (int r = 0; r < m->registry.ranks; r++) {
+        if (gf_registry_address(&m->registry, r, SEND) == gf_registry_address(&m->registry, r, RECV)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+gf_status gf_mapped_one_shot(struct gf_mapped *m, const struct gf_plan *plan, const struct gf_reduction *data,
+                             struct gf_execution *e, struct gf_reason *why)
+{
+    struct gf_local_work work = { .recv = data->recv, .count = data->count, .type = data->type, .op = data->op,
+                                  .input_count = (uint32_t)m->registry.ranks };
+
+    for (int r = 0; r < m->registry.ranks; r++) {
+        work.inputs[r] = gf_registry_address(&m->registry, r, SEND);
+    }
+    gf_status status = gf_execution_run(e, GF_KERNEL_REDUCE_LOCAL, plan->blocks, plan->threads, &work.task, sizeof work, why);
+
+    return status == GF_OK ? gf_registry_leave(&m->registry, why) : status;
+}
