@@ -175,6 +175,7 @@ static void set_defaults(mca_coll_gpufifo_component_t *component)
     };
     gf_pipe_config_default(&component->pipe);
     component->pack_bytes = DEFAULT_PACK_BYTES;
+    component->agent_message_bytes = GF_PULL_COMMAND_MOST;    /* on one H200 the agent is faster for all of them */
 }
 
 int gf_params_register(mca_coll_gpufifo_component_t *component)

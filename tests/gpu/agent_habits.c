@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Small allreduces of programs with different habits, each of which may suit an agent or not: microseconds an iteration,
+ * Small allreduces, or messages, of programs with different habits, each of which may suit an agent or not: microseconds an iteration,
  * median and mean, on rank 0. The results are checked. Run it with one value of coll_gpufifo_agent after the other
  * (tests/gpu/agent.sh); on the emulated device it shows that all is right, and no times that mean anything.
  *
- * Usage: agent_habits [iterations=N] [bytes=N] [beside] HABIT...
+ * Usage: agent_habits [iterations=N] [bytes=N] [beside] [message] HABIT...
+ *   message   from here on a call is no allreduce but a message to the next rank and one from the previous
  *   row       calls in a row
  *   sync      the device is synchronised after each call
  *   memory    device memory is allocated and freed after each call
@@ -30,7 +31,7 @@ struct bench {
     struct harness h;
     int iterations;
     size_t bytes;
-    bool beside;
+    bool beside, message;
     char *send, *recv;             /* doubles */
     char *work;
 };
@@ -88,11 +89,15 @@ static void prepare(struct bench *b)
 static void check(struct bench *b, const char *habit)
 {
     size_t count = b->bytes / sizeof(double), wrong = 0;
-    double *values = host_alloc(&b->h, b->bytes), sum = b->h.ranks * (b->h.ranks + 1) / 2.0;
+    double *values = host_alloc(&b->h, b->bytes), expected = b->h.ranks * (b->h.ranks + 1) / 2.0;
+
+    if (b->message) {
+        expected = (b->h.rank + b->h.ranks - 1) % b->h.ranks + 1;
+    }
 
     harness_need(&b->h, gpufifo_copy(b->h.device, values, b->recv, b->bytes), "copy");
     for (size_t i = 0; i < count; i++) {
-        wrong += values[i] != sum;
+        wrong += values[i] != expected;
     }
     harness_check(&b->h, wrong == 0, "%s: %zu of %zu elements are wrong", habit, wrong, count);
     free(values);
@@ -100,7 +105,11 @@ static void check(struct bench *b, const char *habit)
 
 static void call(struct bench *b)
 {
-    int result = MPI_Allreduce(b->send, b->recv, (int)(b->bytes / sizeof(double)), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    int count = (int)(b->bytes / sizeof(double)), next = (b->h.rank + 1) % b->h.ranks;
+    int previous = (b->h.rank + b->h.ranks - 1) % b->h.ranks;
+    int result = b->message ? MPI_Sendrecv(b->send, count, MPI_DOUBLE, next, 1, b->recv, count, MPI_DOUBLE, previous, 1,
+                                           MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+                            : MPI_Allreduce(b->send, b->recv, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 
     harness_check(&b->h, result == MPI_SUCCESS, "error %d", result);
 }
@@ -242,6 +251,10 @@ int main(int argc, char **argv)
         }
         if (strcmp(argv[i], "beside") == 0) {
             b.beside = true;
+            continue;
+        }
+        if (strcmp(argv[i], "message") == 0) {
+            b.message = true;
             continue;
         }
         harness_need(&b.h, gpufifo_alloc(b.h.device, GPUFIFO_MEMORY_DEVICE, 2 * b.bytes + WORK_BYTES, &memory), "alloc");

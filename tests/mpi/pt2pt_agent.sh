@@ -6,7 +6,7 @@
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 for us in 3000 1; do
-    message="agent=$us agent_message_bytes=65536"
+    message="agent=$us"
     for ranks in 2 3; do
         run $ranks $message tests/mpi/test_pt2pt
         run $ranks $message tests/mpi/test_pt2pt_types
@@ -19,15 +19,15 @@ for us in 3000 1; do
     run 2 $message tests/mpi/test_pt2pt_pull
     run 3 $message tests/mpi/test_pt2pt_pull threads
 done
-message="agent=3000 agent_message_bytes=65536"
+message="agent=3000"
 for part in synchronise "long kernel" "free another" "reuse address" overwrite thousand "send first"; do
     run 2 $message tests/mpi/test_pt2pt_legal "$part"
 done
-run 2 agent=auto agent_message_bytes=65536 tests/mpi/test_pt2pt_stress 1 10 5
+run 2 agent=auto tests/mpi/test_pt2pt_stress 1 10 5
 run 3 $message algorithm=one_shot tests/mpi/test_mixed 3
 run 2 $message tests/mpi/case_18_threads
 run_prints "by the agent, without a launch" 2 verbose=2 $message gpufifo-bench latency --max 1K --iterations 20
-run_prints "by a kernel" 2 verbose=2 agent=3000 gpufifo-bench latency --max 1K --iterations 20
+run_prints "by a kernel" 2 verbose=2 $message agent_message_bytes=0 gpufifo-bench latency --max 1K --iterations 20
 # None of the kernels may wait, or the memory cannot be reached.
 run 2 +solo $message tests/mpi/test_pt2pt
 run 2 +noipc $message tests/mpi/test_pt2pt

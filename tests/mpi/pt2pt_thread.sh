@@ -24,7 +24,7 @@ traffic 2 tests/mpi/test_pt2pt_stress 3 4 "$seed"
 traffic 3 tests/mpi/test_pt2pt_stress 4 3 "$((seed + 1))"
 traffic 2 +noipc tests/mpi/test_pt2pt_stress 3 3 "$((seed + 2))"
 traffic 2 tests/mpi/test_pt2pt_probe threads
-traffic 2 agent=3000 agent_message_bytes=65536 tests/mpi/test_pt2pt_stress 3 3 "$((seed + 5))"
+traffic 2 agent=3000 tests/mpi/test_pt2pt_stress 3 3 "$((seed + 5))"
 # In pieces: through shared memory, which a thread of ours carries on, and as messages.
 pieces="pipe_bytes=2000 pipe_chunk_bytes=65536 pipe_slots=3 pipe_depth=2"
 # shellcheck disable=SC2086
