@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI_Alltoall, MPI_Allgather and MPI_Bcast: a message is a block, what one rank has for another. All ranks meet in a host barrier,
- * which is not timed, then each takes the time of one call.
+ * MPI_Alltoall, MPI_Allgather and MPI_Bcast: a message is a block, what one rank has for another. All ranks meet in a host
+ * barrier, which is not timed, then each takes the time of one call.
  */
 #include <limits.h>
 #include <stdbool.h>

@@ -5,7 +5,8 @@
 # (kernels/fatbin.mk keeps it). Needs a build with nvcc.
 #
 # Those of other GPUs are listed, not judged: the copying kernels are bound to 64 registers, so that two blocks share a
-# multiprocessor. On some GPUs ptxas would take more; whether a few spilled bytes or half the blocks cost more only a run there can say.
+# multiprocessor. On some GPUs ptxas would take more; whether a few spilled bytes or half the blocks cost more only a run there
+# can say.
 measured=sm_90
 
 log=$GF_BUILDDIR/kernels/ptxas.log

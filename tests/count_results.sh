@@ -3,10 +3,11 @@
 #
 # Counts the tests that a `make check` ran, from the .trs and .log files it left:
 #   count_results.sh BUILD-FOLDER
-# prints "PASSED FAILED SKIPPED" on its last line, and before it one line for each failed or skipped test: FAIL or SKIP, its log, why.
+# prints "PASSED FAILED SKIPPED" on its last line, and before it one line for each failed or skipped test: FAIL or SKIP, its
+# log, why.
 #
-# A log that has cmocka's totals or lines "N passed, N failed" (", N skipped") counts as what they say, any other as one test. What
-# the exit status says always counts: a test that crashed half-way is a failure, whatever its log says so far.
+# A log that has cmocka's totals or lines "N passed, N failed" (", N skipped") counts as what they say, any other as one test.
+# What the exit status says always counts: a test that crashed half-way is a failure, whatever its log says so far.
 #   count_results.sh --self-test
 set -eu
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# `make check`. Each kind of test has its fragment. A script among TESTS exits 77 to be counted as skipped, its last line says why.
+# `make check`. Each kind of test has its fragment. A script among TESTS exits 77 to be counted as skipped, its last line says
+# why.
 
 include tests/unit/local.mk
 include tests/property/local.mk

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Case 22: ranks of one node that do not see each other's processes, and so cannot attach each other's memory, as in containers with PID
-# namespaces of their own. That is found by trying; collectives are staged, messages go in pieces or staged, and what goes how is said.
+# Case 22: ranks of one node that do not see each other's processes, and so cannot attach each other's memory, as in containers
+# with PID namespaces of their own. That is found by trying; collectives are staged, messages go in pieces or staged, and what
+# goes how is said.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 if ! unshare --pid --fork --mount-proc true 2> /dev/null; then
@@ -15,7 +16,8 @@ tests=$GF_BUILDDIR/tests/mpi
 MPIRUN_OPTIONS="--mca btl_vader_single_copy_mechanism none"
 
 run_prints "cannot share memory (separate containers" 3 verbose=1 "$apart" "$tests/test_allreduce" path=staged limit=65536 sizes
-run_prints "sent in chunks.*no memory can be shared with rank . (separate containers" 2 verbose=2 pipe_bytes=2000 pipe_chunk_bytes=65536 "$apart" "$tests/test_pt2pt"
+run_prints "sent in chunks.*no memory can be shared with rank . (separate containers" 2 verbose=2 pipe_bytes=2000 \
+    pipe_chunk_bytes=65536 "$apart" "$tests/test_pt2pt"
 run 3 "$apart" "$tests/test_pt2pt"
 run 3 pipe_bytes=2000 pipe_chunk_bytes=65536 "$apart" "$tests/test_pt2pt_stress" 1 5 7
 run 2 "$apart" "$tests/test_pt2pt_probe"

@@ -25,7 +25,8 @@ run_prints "staged through host memory, because rank 1: the step attach" 3 fault
 
 # A transport whose slots the host copies: each of its own steps, then the host does it all.
 for step in proxy:1 segment:2 register:1 device_alloc:1 attach:2; do
-    run_prints "host-sequenced: no connection of kernels works" 2 verbose=1 transport=shm_copy fault=$step $test path=host_sequenced
+    run_prints "host-sequenced: no connection of kernels works" 2 verbose=1 transport=shm_copy fault=$step $test \
+        path=host_sequenced
 done
 run_prints "cannot use shm_copy, next is staging or the host: the step proxy" 2 transport=shm_copy fault=proxy:1 $test
 run_fails "a copy of its proxy for the connection" 3 transport=shm_copy fault=proxy_copy:30@1 $test

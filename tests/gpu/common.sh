@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Sourced by run.sh: what its sections share. A section is a file of the folder sections: it says in its first lines what it is for,
-# and has a function "section", which ends with 0 if all went well. Its words: $source, $build and $out, the three folders; and below.
+# Sourced by run.sh: what its sections share. A section is a file of the folder sections: it says in its first lines what it is
+# for, and has a function "section", which ends with 0 if all went well. Its words: $source, $build and $out, the three folders;
+# and below.
 
 # The bench checks what it measures, fast also for large messages.
 check_sizes="gpufifo-bench --min 4 --factor 4 --iterations 5 --warmup 1"
@@ -25,7 +26,8 @@ under_mps() {
     "$source/tests/gpu/mps.sh" "$source/tests/gpu/run.sh" --build "$build" --out "$out" --inside "$section_name" "$@"
 }
 
-# checks FUNCTION [ARGUMENT...]: it makes runs with the words of tests/mpi/runs.sh, which are counted. Ends the shell it is called in.
+# checks FUNCTION [ARGUMENT...]: it makes runs with the words of tests/mpi/runs.sh, which are counted. Ends the shell it is
+# called in.
 checks() {
     . "$source/tests/mpi/runs.sh"
     "$@"

@@ -90,8 +90,8 @@ static void *use_all_on_thread(void *program)
     return NULL;
 }
 
-/* A capture of the strictest kind forbids most of what we do, to all threads of the program: it must not notice us. Waiting for the
- * whole device is left out: no mode allows that beside a capture, and only a program that asks for it gets it. */
+/* A capture of the strictest kind forbids most of what we do, to all threads of the program: it must not notice us. Waiting for
+ * the whole device is left out: no mode allows that beside a capture, and only a program that asks for it gets it. */
 void gpu_part_capture(void)
 {
     struct gpu_program program;

@@ -150,7 +150,8 @@ struct gf_task kr_task(struct kr *t, int r)
 void kr_launch(struct kr *t, int r, enum gf_kernel kernel, int blocks, const void *work, size_t bytes)
 {
     struct gf_reason why = { "" };
+    gf_status status = gf_device_launch(t->device, t->rank[r].stream, kernel, blocks, t->shape.threads, work, bytes, &why);
 
     t->launched[kernel] = true;
-    kr_need(t, gf_device_launch(t->device, t->rank[r].stream, kernel, blocks, t->shape.threads, work, bytes, &why), "launch", &why);
+    kr_need(t, status, "launch", &why);
 }

@@ -187,7 +187,8 @@ void kr_pull(struct kr *t, void *to, const void *from, size_t bytes, int blocks)
     uint64_t *end = &t->rank[0].done[KR_END], share = (bytes / (size_t)blocks / GF_LINE + 1) * GF_LINE;
     struct gf_pull_work work = {
         .launch = { .gate = kr_address(t, t->rank[0].gate), .ticket = t->ticket, .share = share, .count = 1 },
-        .item = { .to = to, .from = from, .bytes = bytes, .end = kr_address(t, end), .blocks = (uint32_t)((bytes - 1) / share + 1) },
+        .item = { .to = to, .from = from, .bytes = bytes, .end = kr_address(t, end),
+                  .blocks = (uint32_t)((bytes - 1) / share + 1) },
     };
 
     *end = 0;

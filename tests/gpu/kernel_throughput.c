@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One launch of each of the main kernels on large data, for a profiler that is told when to look (cuProfilerStart, cuProfilerStop):
- * tests/gpu/sections/ncu.sh. The kernels of two ranks that wait for one another must be let run at once.
+ * One launch of each of the main kernels on large data, for a profiler that is told when to look (cuProfilerStart,
+ * cuProfilerStop): tests/gpu/sections/ncu.sh. The kernels of two ranks that wait for one another must be let run at once.
  *
  * Usage: kernel_throughput cuda|emulated MIB KERNEL...     KERNEL: ring, two_shot (these wait), reduce, pull, pack
  */

@@ -30,6 +30,8 @@ EXTRA_DIST += \
     tests/gpu/sections/sanitizer.sh \
     tests/gpu/sections/zerocopy.sh
 
+tests_gpu_times = tests/gpu/times.h bench/samples.c bench/samples.h
+
 if HAVE_CUDA_H
 check_PROGRAMS += tests/gpu/test_cuda_device
 tests_gpu_test_cuda_device_SOURCES = \
@@ -44,7 +46,7 @@ tests_gpu_test_cuda_device_LDADD = libgpufifo.la -ldl
 
 # Beside test_device_pack: what else packs.
 check_PROGRAMS += tests/gpu/measure_pack
-tests_gpu_measure_pack_SOURCES = tests/gpu/measure_pack.c tests/gpu/gpu_test.c tests/gpu/gpu_test.h
+tests_gpu_measure_pack_SOURCES = tests/gpu/measure_pack.c tests/gpu/gpu_test.c tests/gpu/gpu_test.h $(tests_gpu_times)
 tests_gpu_measure_pack_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_gpu_measure_pack_LDADD = libgpufifo.la -ldl
 endif
@@ -73,10 +75,10 @@ dist_check_SCRIPTS += tests/gpu/copies.sh tests/gpu/own_gpu.sh
 
 # Packing, on one device by one process; and messages with gaps by size. The first also runs on the emulated device.
 check_PROGRAMS += tests/gpu/test_device_pack tests/gpu/pack_latency
-tests_gpu_test_device_pack_SOURCES = tests/gpu/test_device_pack.c
+tests_gpu_test_device_pack_SOURCES = tests/gpu/test_device_pack.c $(tests_gpu_times)
 tests_gpu_test_device_pack_CFLAGS = $(AM_CFLAGS)
 tests_gpu_test_device_pack_LDADD = libgfcore.la libgpufifo.la
-tests_gpu_pack_latency_SOURCES = tests/gpu/pack_latency.c
+tests_gpu_pack_latency_SOURCES = tests/gpu/pack_latency.c $(tests_gpu_times)
 tests_gpu_pack_latency_CPPFLAGS = $(mpi_test_cppflags)
 tests_gpu_pack_latency_LDADD = $(mpi_test_libs)
 TESTS += tests/gpu/pack.sh
@@ -90,7 +92,7 @@ tests_gpu_test_device_pull_SOURCES = \
     tests/gpu/pull_measures.c \
     tests/gpu/pull_pair.c tests/gpu/pull_pair.h \
     tests/gpu/pull_programs.h \
-    tests/gpu/test_device_pull.c \
+    tests/gpu/test_device_pull.c $(tests_gpu_times) \
     tests/support/messages.c tests/support/messages.h tests/support/ranks.h
 tests_gpu_test_device_pull_CFLAGS = $(AM_CFLAGS)
 tests_gpu_test_device_pull_LDADD = libgfcore.la libgpufifo.la

@@ -4,8 +4,8 @@
  * torn, how long does a hop take, how much of what a bare copy kernel moves does a FIFO of as many blocks move. The protocols are
  * those of kernels/, built into this program.
  *
- *   measure_fifo lines     a writer that never waits, a reader that looks: every line must be of one piece. As a control, words that
- *                          are stored one by one must be seen torn.
+ *   measure_fifo lines     a writer that never waits, a reader that looks: every line must be of one piece. As a control, words
+ *                          that are stored one by one must be seen torn.
  *   measure_fifo hops      LL and LL128 lines to and fro
  *   measure_fifo fifo      Simple, slots at the receiver and at the sender, 1 to 32 blocks; what arrives is compared
  *
@@ -195,7 +195,8 @@ static void test_hops(struct pair *p)
         char *slot[2] = {zeroed(p, 0, GF_UNIT_BYTES), zeroed(p, 1, GF_UNIT_BYTES)};
         for (int end = 1; end >= 0; end--) {
             on(p, end);
-            hop<<<1, ll128 ? GF_LINE_LANES : 1, 0, p->stream[end]>>>((uint32_t)end, slot[!end], slot[end], ll128 == 1, &p->spent[end]);
+            hop<<<1, ll128 ? GF_LINE_LANES : 1, 0, p->stream[end]>>>((uint32_t)end, slot[!end], slot[end], ll128 == 1,
+                                                                     &p->spent[end]);
         }
         wait(p);
         printf("hop GPU %d to GPU %d, %s: %.2f us\n", p->gpu[0], p->gpu[1], ll128 ? "LL128" : "LL", p->spent[0] / 2e3 / HOPS);
@@ -279,9 +280,11 @@ static void test_fifo(struct pair *p)
             need(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
             speed[at_sender] = time_fifo(p, blocks, at_sender == 1, in, out);
             need(cudaMemcpy(got, out, buffer_bytes, cudaMemcpyDefault), "cudaMemcpy");
-            check(p, memcmp(host, got, buffer_bytes) == 0, at_sender ? "slots at the sender: wrong bytes" : "slots at the receiver: wrong bytes");
+            check(p, memcmp(host, got, buffer_bytes) == 0,
+                  at_sender ? "slots at the sender: wrong bytes" : "slots at the receiver: wrong bytes");
         }
-        printf("%6d %8.1f %8.1f %8.1f (%.0f %%, %.0f %%)\n", blocks, bare, speed[0], speed[1], 100 * speed[0] / bare, 100 * speed[1] / bare);
+        printf("%6d %8.1f %8.1f %8.1f (%.0f %%, %.0f %%)\n", blocks, bare, speed[0], speed[1], 100 * speed[0] / bare,
+               100 * speed[1] / bare);
     }
     need(cudaFree(in), "cudaFree");
     need(cudaFree(out), "cudaFree");

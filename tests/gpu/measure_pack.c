@@ -9,9 +9,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "tests/gpu/gpu_test.h"
+#include "tests/gpu/times.h"
 
 enum { ROUNDS = 21, QUEUED = 20, THREADS = 256, SINGLE = 1000 };
 
@@ -111,34 +111,20 @@ bool gpu_check(bool ok, const char *format, ...)
     return true;
 }
 
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    return *(const double *)a < *(const double *)b ? -1 : 1;
-}
-
 static double time_of(struct measure *m, CUresult (*run)(struct measure *), int queued)
 {
     double times[ROUNDS];
 
     for (int round = 0; round < ROUNDS; round++) {
-        double start = now();
+        double start = times_now();
 
         for (int i = 0; i < queued; i++) {
             CHECK(run(m) == CUDA_SUCCESS);
         }
         CHECK(gpu_app()->cuStreamSynchronize(m->stream) == CUDA_SUCCESS);
-        times[round] = (now() - start) / queued;
+        times[round] = (times_now() - start) / queued;
     }
-    qsort(times, ROUNDS, sizeof *times, by_size);
-    return times[ROUNDS / 2];
+    return times_median(times, ROUNDS);
 }
 
 int main(int argc, char **argv)

@@ -10,13 +10,9 @@
 #include <string.h>
 
 #include "tests/mpi/harness.h"
+#include "tests/gpu/times.h"
 
 enum { TAG = 3, ROUNDS = 30, WARM_UP = 5 };
-
-static int by_size(const void *a, const void *b)
-{
-    return *(const double *)a < *(const double *)b ? -1 : 1;
-}
 
 static double half_round_trip(int rank, char *buffer, MPI_Datatype type)
 {
@@ -36,8 +32,7 @@ static double half_round_trip(int rank, char *buffer, MPI_Datatype type)
             times[i] = (MPI_Wtime() - start) / 2;
         }
     }
-    qsort(times, ROUNDS, sizeof *times, by_size);
-    return times[ROUNDS / 2] * 1e6;
+    return times_median(times, ROUNDS) * 1e6;
 }
 
 int main(int argc, char **argv)

@@ -7,21 +7,9 @@
 #include <string.h>
 
 #include "tests/gpu/pull_programs.h"
+#include "tests/gpu/times.h"
 
 enum { WARM_UP = 20, MOST_ITERATIONS = 2000 };
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *values, int count)
-{
-    qsort(values, (size_t)count, sizeof *values, compare);
-    return values[count / 2];
-}
 
 static int iterations_for(const struct pair *pair, size_t bytes)
 {
@@ -74,7 +62,7 @@ static double measure(struct pair *pair, char *buffer, size_t bytes)
         }
     }
     pair_meet(pair);
-    return median(times, count);
+    return times_median(times, (size_t)count);
 }
 
 static const char *size_text(size_t bytes)
@@ -231,7 +219,7 @@ static double window(struct pair *pair, char *buffer, size_t bytes, int count, b
         }
         pair_meet(pair);
     }
-    return median(times, rounds);
+    return times_median(times, (size_t)rounds);
 }
 
 void pull_measure_windows(struct pair *pair)
@@ -301,7 +289,7 @@ void pull_measure_moves(struct pair *pair)
             }
             pair_meet(pair);
         }
-        double us = median(times, COUNT);
+        double us = times_median(times, COUNT);
 
         if (pair->sends) {
             pair->shared->sender_us = us;
@@ -355,10 +343,10 @@ void pull_measure_host(struct pair *pair)
         }
     }
     if (pair->sends) {
-        printf("  host, ns: pointer query and offer %.0f\n", median(offers, COUNT));
+        printf("  host, ns: pointer query and offer %.0f\n", times_median(offers, COUNT));
     } else {
-        printf("  host, ns: start of a pull %.0f, launch %.0f, poll and progress %.0f\n", median(starts, COUNT),
-               median(launches, COUNT), median(polls, COUNT));
+        printf("  host, ns: start of a pull %.0f, launch %.0f, poll and progress %.0f\n", times_median(starts, COUNT),
+               times_median(launches, COUNT), times_median(polls, COUNT));
     }
     pair_meet(pair);
     gftest_free(&pair->m, GF_MEMORY_DEVICE, buffer);

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Everything that needs a GPU, on a machine with one: builds, checks results under a private MPS daemon and without one, looks with
-# compute-sanitizer, and measures. Ends with a summary.
+# Everything that needs a GPU, on a machine with one: builds, checks results under a private MPS daemon and without one, looks
+# with compute-sanitizer, and measures. Ends with a summary.
 #
 #   run.sh [--build FOLDER] [--out FOLDER] SECTION...
 #
-# Default folders: build-gpu below the sources, and results below that. Each section is a file of the folder sections; "all" means all of
-# them. A section takes from seconds to some minutes:
+# Default folders: build-gpu below the sources, and results below that. Each section is a file of the folder sections; "all"
+# means all of them. A section takes from seconds to some minutes:
 set -u
 
 # One a line, in the order of "all".

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * All kernels on one device from one process, also for compute-sanitizer. Reductions are compared with the plain scalar reference,
- * copies with the bytes that were copied.
+ * All kernels on one device from one process, also for compute-sanitizer. Reductions are compared with the plain scalar
+ * reference, copies with the bytes that were copied.
  *
  * Usage: test_device_kernels [cuda | emulated] [COUNT]     COUNT: elements of a reduction (default 1003)
  */

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/pack_plan.h"
 #include "device/device.h"
+#include "tests/gpu/times.h"
 
 enum { SPAN = 1 << 20, ORIGIN = SPAN / 2, CASES = 300, ROUNDS = 21, QUEUED = 20 };
 
@@ -137,35 +137,21 @@ static void check_case(struct test *t)
     gf_flat_free(&flat);
 }
 
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    return *(const double *)a < *(const double *)b ? -1 : 1;
-}
-
 /* Microseconds of one of so many launches that are queued together; the median. */
 static double time_of(struct test *t, const struct gf_pack_part *part, int queued)
 {
     double times[ROUNDS];
 
     for (int round = 0; round < ROUNDS; round++) {
-        double start = now();
+        double start = times_now();
 
         for (int i = 0; i < queued; i++) {
             queue(t, part);
         }
         need(gf_device_stream_sync(t->device, t->stream), "sync", NULL);
-        times[round] = (now() - start) / queued;
+        times[round] = (times_now() - start) / queued;
     }
-    qsort(times, ROUNDS, sizeof *times, by_size);
-    return times[ROUNDS / 2];
+    return times_median(times, ROUNDS);
 }
 
 /* Blocks of 8 bytes, 64 or so apart, in three forms. */

@@ -2,8 +2,9 @@
  *
  * Messages that a second process fetches from the first one's device memory: are they right, and how long do they take?
  *
- * Usage: test_device_pull [cuda | emulated] [PART...]     PART: sizes filled races (the checks) latency large windows moves host first
- *                                                         (the measurements); all of them if none is named
+ * Usage: test_device_pull [cuda | emulated] [PART...]     PART: sizes filled races (the checks)
+ *                                                         latency large windows moves host first (the measurements); all of
+ *                                                         them if none is named
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,8 +13,8 @@
 
 static const struct { const char *name; void (*body)(struct pair *); } parts[] = {
     { "sizes", pull_check_sizes }, { "filled", pull_check_filled }, { "races", pull_check_races },
-    { "host", pull_measure_host }, { "latency", pull_measure_sizes }, { "large", pull_measure_large }, { "windows", pull_measure_windows },
-    { "moves", pull_measure_moves }, { "first", pull_measure_first },
+    { "host", pull_measure_host }, { "latency", pull_measure_sizes }, { "large", pull_measure_large },
+    { "windows", pull_measure_windows }, { "moves", pull_measure_moves }, { "first", pull_measure_first },
 };
 
 static bool is_wanted(const char *name, int argc, char **argv)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# MPI_Allreduce on every transport by every algorithm, with 1 to 8 ranks; each run also checks that this path and transport were taken.
+# MPI_Allreduce on every transport by every algorithm, with 1 to 8 ranks; each run also checks that this path and transport were
+# taken.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 for transport in p2p shm; do

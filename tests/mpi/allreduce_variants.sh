@@ -1,34 +1,40 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# MPI_Allreduce on emulated devices of other kinds: stores that arrive late and out of order, torn lines, no IPC, kernels that cannot run
-# beside those of other ranks, more host threads a block; and with slots so small that every message goes in many pieces.
+# MPI_Allreduce on emulated devices of other kinds: stores that arrive late and out of order, torn lines, no IPC, kernels that
+# cannot run beside those of other ranks, more host threads a block; and with slots so small that every message goes in many
+# pieces.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 for algorithm in one_shot ring; do
     for transport in p2p shm; do
-        run 3 +weak +seed=1 transport=$transport algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=16384 sizes bits
+        run 3 +weak +seed=1 transport=$transport algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=16384 sizes \
+            bits
     done
     run 2 +weak +torn +seed=2 algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=16384 sizes
     run 2 +team=4 algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=65536 sizes
     run 2 +blocks=2 algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=65536 sizes
     run 2 +blocks=1 algorithm=$algorithm tests/mpi/test_allreduce path=host_sequenced limit=4096 sizes
     run 3 +noipc algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=65536 sizes
-    run 3 ll_slot_bytes=128 simple_slot_bytes=128 channels=2 algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=16384 sizes
+    run 3 ll_slot_bytes=128 simple_slot_bytes=128 channels=2 algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm \
+        limit=16384 sizes
 done
 # LL128 lines, and what happens where they would be torn.
 run_prints "one-shot over LL128" 2 verbose=1 protocol=ll128 tests/mpi/test_allreduce path=one_shot types sizes bits
 run 3 +weak +seed=4 protocol=ll128 tests/mpi/test_allreduce path=one_shot limit=65536 sizes bits
 run 4 +team=4 ll_slot_bytes=128 channels=2 protocol=ll128 tests/mpi/test_allreduce path=one_shot limit=16384 sizes
-run_prints "from rank 0 to rank 1: the emulated device tears lines" 2 +torn protocol=ll128 tests/mpi/test_allreduce path=one_shot limit=64 sizes
+run_prints "from rank 0 to rank 1: the emulated device tears lines" 2 +torn protocol=ll128 tests/mpi/test_allreduce \
+    path=one_shot limit=64 sizes
 run_fails "strict: LL128 was asked for" 2 +torn strict=1 protocol=ll128 tests/mpi/test_allreduce limit=64 sizes
 run_prints "may arrive in parts" 2 verbose=1 transport=shm protocol=ll128 tests/mpi/test_allreduce path=one_shot limit=64 sizes
 # The slots of the ring at the sender.
 for transport in p2p shm; do
     run 3 transport=$transport algorithm=ring simple_buffer=sender tests/mpi/test_allreduce path=ring limit=65536 sizes bits
-    run 3 +weak +seed=3 transport=$transport algorithm=ring simple_buffer=sender tests/mpi/test_allreduce path=ring limit=16384 sizes
+    run 3 +weak +seed=3 transport=$transport algorithm=ring simple_buffer=sender tests/mpi/test_allreduce path=ring limit=16384 \
+        sizes
 done
-run 3 +team=4 simple_slot_bytes=128 channels=2 algorithm=ring simple_buffer=sender tests/mpi/test_allreduce path=ring limit=16384 sizes
+run 3 +team=4 simple_slot_bytes=128 channels=2 algorithm=ring simple_buffer=sender tests/mpi/test_allreduce path=ring \
+    limit=16384 sizes
 run_prints "fetched from the sender's slots" 2 verbose=1 algorithm=ring simple_buffer=sender tests/mpi/test_allreduce path=ring limit=16 sizes
 own_gpu=$(cd "$runs_folder" && pwd)/own_gpu.sh
 for transport in p2p_copy shm_copy; do
@@ -39,10 +45,13 @@ for transport in p2p_copy shm_copy; do
 done
 # Devices that do not see each other's memory.
 run_prints "data goes by shm_copy" 3 +noipc verbose=1 transport=shm_copy tests/mpi/test_allreduce path=ring limit=65536 sizes
-run_prints "memory cannot be mapped by other processes" 2 +noipc verbose=1 transport=p2p_copy tests/mpi/test_allreduce path=host_sequenced limit=4096 sizes
+run_prints "memory cannot be mapped by other processes" 2 +noipc verbose=1 transport=p2p_copy tests/mpi/test_allreduce \
+    path=host_sequenced limit=4096 sizes
 # As on a GPU: a copy within the device would wait for the kernel that waits for it.
-run_prints "both share one device" 2 +queued verbose=1 transport=p2p_copy tests/mpi/test_allreduce path=host_sequenced limit=4096 sizes
-run_prints "data goes by p2p_copy" 2 +queued verbose=1 transport=p2p_copy "$own_gpu" "$GF_BUILDDIR/tests/mpi/test_allreduce" path=ring limit=65536 sizes
+run_prints "both share one device" 2 +queued verbose=1 transport=p2p_copy tests/mpi/test_allreduce path=host_sequenced \
+    limit=4096 sizes
+run_prints "data goes by p2p_copy" 2 +queued verbose=1 transport=p2p_copy "$own_gpu" "$GF_BUILDDIR/tests/mpi/test_allreduce" \
+    path=ring limit=65536 sizes
 run_prints "data goes by shm_copy" 2 +queued verbose=1 transport=shm_copy tests/mpi/test_allreduce path=ring limit=65536 sizes
 for ranks in 2 4; do
     run $ranks +solo tests/mpi/test_allreduce path=host_sequenced types limit=65536 sizes bits

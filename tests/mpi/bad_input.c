@@ -60,7 +60,8 @@ static void check_null_staged(struct harness *h, void *right)
     check_error(h, "null, alltoall", MPI_Alltoall(NULL, 1, MPI_INT, right, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER);
     check_error(h, "null, scan", MPI_Scan(right, NULL, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_BUFFER);
     check_error(h, "null, reduce_local", MPI_Reduce_local(NULL, right, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER);
-    check_error(h, "null, iallreduce", MPI_Iallreduce(right, NULL, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request), MPI_ERR_BUFFER);
+    check_error(h, "null, iallreduce", MPI_Iallreduce(right, NULL, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request),
+                MPI_ERR_BUFFER);
 }
 
 /* A collective that is always staged. Null is left out: there it is MPI_BOTTOM, which some types make a right address. */

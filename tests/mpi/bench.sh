@@ -64,7 +64,8 @@ MPIRUN=$MPIRUN exec "$runs_folder/run_mpi.sh" 2 "\$@"
 END
 chmod +x "$output.bin/mpirun"
 shown="host_overhead.sh messages"
-PATH=$output.bin:$PATH "${srcdir:-.}/bench/host_overhead.sh" "$GF_BUILDDIR" messages --rounds 3 --samples 5 --calls 50 > "$output.text" 2>&1
+PATH=$output.bin:$PATH "${srcdir:-.}/bench/host_overhead.sh" "$GF_BUILDDIR" messages --rounds 3 --samples 5 --calls 50 \
+    > "$output.text" 2>&1
 result=$?
 mv "$output.text" "$output"
 rm -r "$output.bin"
@@ -82,12 +83,14 @@ chmod +x "$runner"
 result=$?
 judge zero "ring .* -  .* 0$"
 valid_json
-"$GF_BUILDDIR/gpufifo-env" env MPIRUN=nothing "$GF_BUILDDIR/gpufifo-bench" latency --compare "MPIRUN=$runner OMPI_MCA_coll=^gpufifo 2 -- --memory host" \
+"$GF_BUILDDIR/gpufifo-env" env MPIRUN=nothing "$GF_BUILDDIR/gpufifo-bench" latency --compare \
+    "MPIRUN=$runner OMPI_MCA_coll=^gpufifo 2 -- --memory host" \
     --compare "MPIRUN=$runner 2" --rounds 2 --max 8 $few --json "$json" > "$output" 2>&1
 result=$?
 judge zero "  8  direct .* -  .* pt2pt_.* 0$"
 valid_json
-"$GF_BUILDDIR/gpufifo-env" env MPIRUN="$runner" "$GF_BUILDDIR/gpufifo-bench" --compare "2 --nonsense" --compare "2" --max 8 > "$output" 2>&1
+"$GF_BUILDDIR/gpufifo-env" env MPIRUN="$runner" "$GF_BUILDDIR/gpufifo-bench" --compare "2 --nonsense" --compare "2" --max 8 \
+    > "$output" 2>&1
 result=$?
 judge nonzero "this side could not be measured"
 finish

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Case 15: a buffer from which a peer has fetched a message is freed, and its memory is there at once for the next one, which is so
- * large that both would not fit.
+ * Case 15: a buffer from which a peer has fetched a message is freed, and its memory is there at once for the next one, which
+ * is so large that both would not fit.
  *
  * Usage: case_15_free BYTES      more than half of what the device has to give
  */

@@ -32,8 +32,8 @@ int harness_finish(struct harness *h);
 /* Counts; prints the sentence for the first few that fail. Returns `right`. */
 bool harness_check(struct harness *h, bool right, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Checks, after the calls, that each of them took one of these paths (names as in examples/paths.h, with commas), and one at least
- * the first. Types that the device does not have, such as long double on a GPU, are staged whatever was asked for. */
+/* Checks, after the calls, that each of them took one of these paths (names as in examples/paths.h, with commas), and one at
+ * least the first. Types that the device does not have, such as long double on a GPU, are staged whatever was asked for. */
 void harness_check_path(struct harness *h, const char *names, const struct paths_counters *counters);
 
 /* For what the test itself needs: prints the sentence and ends the job. */

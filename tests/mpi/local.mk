@@ -106,8 +106,8 @@ tests_mpi_case_29_zero_SOURCES = tests/mpi/case_29_zero.c
 tests_mpi_case_29_zero_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_case_29_zero_LDADD = $(mpi_test_libs)
 
-mpi_test_scripts = tests/mpi/agent.sh tests/mpi/allreduce_paths.sh tests/mpi/allreduce_variants.sh tests/mpi/mixed.sh tests/mpi/cases.sh \
-    tests/mpi/bad_input.sh tests/mpi/examples.sh tests/mpi/bench.sh tests/mpi/bench_plot.sh
+mpi_test_scripts = tests/mpi/agent.sh tests/mpi/allreduce_paths.sh tests/mpi/allreduce_variants.sh tests/mpi/mixed.sh \
+    tests/mpi/cases.sh tests/mpi/bad_input.sh tests/mpi/examples.sh tests/mpi/bench.sh tests/mpi/bench_plot.sh
 TESTS += $(mpi_test_scripts)
 dist_check_SCRIPTS += $(mpi_test_scripts) tests/mpi/large.sh tests/mpi/run_mpi.sh
 
@@ -213,7 +213,8 @@ tests_mpi_test_told_SOURCES = tests/mpi/test_told.c tests/mpi/pt2pt_buffers.c te
 tests_mpi_test_told_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_told_LDADD = $(mpi_test_libs)
 TESTS += tests/mpi/pt2pt.sh tests/mpi/pt2pt_pipe.sh tests/mpi/told.sh
-dist_check_SCRIPTS += tests/mpi/pt2pt.sh tests/mpi/pt2pt_pipe.sh tests/mpi/told.sh tests/mpi/odd_noipc.sh tests/mpi/own_gpu.sh tests/mpi/own_pids.sh
+dist_check_SCRIPTS += tests/mpi/pt2pt.sh tests/mpi/pt2pt_pipe.sh tests/mpi/told.sh tests/mpi/odd_noipc.sh tests/mpi/own_gpu.sh \
+    tests/mpi/own_pids.sh
 check_PROGRAMS += tests/mpi/test_pt2pt_probe
 tests_mpi_test_pt2pt_probe_SOURCES = tests/mpi/test_pt2pt_probe.c tests/mpi/pt2pt_buffers.c tests/mpi/pt2pt_buffers.h
 tests_mpi_test_pt2pt_probe_CPPFLAGS = $(mpi_test_cppflags)

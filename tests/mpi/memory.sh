@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Memory of each allocator that programs use, in messages and in MPI_Allreduce by two_shot: which path it takes by default, and with
-# the variable vmm; and where the descriptor that shares it does not come.
+# Memory of each allocator that programs use, in messages and in MPI_Allreduce by two_shot: which path it takes by default, and
+# with the variable vmm; and where the descriptor that shares it does not come.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 other=pt2pt_staged

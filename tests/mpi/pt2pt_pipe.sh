@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Messages that go through host memory in pieces: where memory cannot be mapped, where no memory can be shared, and between two nodes,
-# which are two host names on this machine.
+# Messages that go through host memory in pieces: where memory cannot be mapped, where no memory can be shared, and between two
+# nodes, which are two host names on this machine.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 # Each piece is as small as may be, so that messages have many.

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# In front of the PML: our functions come and go with the component, live with Open MPI's monitoring below them, and with functions
-# that somebody puts above them.
+# In front of the PML: our functions come and go with the component, live with Open MPI's monitoring below them, and with
+# functions that somebody puts above them.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 table=tests/mpi/test_pt2pt_table

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One rank runs without the component, the others reduce in device memory with it: they must stage, for nobody there could ever answer
- * them. It has host buffers, as it must.
+ * One rank runs without the component, the others reduce in device memory with it: they must stage, for nobody there could ever
+ * answer them. It has host buffers, as it must.
  *
  * Usage: test_absent RANK       which one; on communicators of all ranks, and of halves
  */

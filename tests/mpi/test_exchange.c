@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * MPI_Alltoall, MPI_Alltoallv, MPI_Allgather, MPI_Allgatherv and MPI_Bcast on device buffers, with counts, types without gaps,
- * displacements and buffers as random numbers tell: every byte of both buffers must be as MPI says, also those that nobody writes.
+ * displacements and buffers as random numbers tell: every byte of both buffers must be as MPI says, also those that nobody
+ * writes.
  *
  * Usage: test_exchange [path=NAME] [rounds=N] [seed=N] [most=ELEMENTS] PART...
  * with the parts random (in buffers that stay), reuse (in buffers that come and go), communicators

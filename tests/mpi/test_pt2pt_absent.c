@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rank 0 runs without the component: it must never see an RTS. The others exchange messages in device memory with it, and with one
- * another. Rank 0 has host buffers, as it must.
+ * Rank 0 runs without the component: it must never see an RTS. The others exchange messages in device memory with it, and with
+ * one another. Rank 0 has host buffers, as it must.
  */
 #include <mpi.h>
 #include <stdlib.h>

@@ -67,8 +67,8 @@ static void truncation(const struct ends *e)
     MPI_Comm_free(&comm);
 }
 
-/* Of a long message that is truncated, Open MPI 4.1 writes all: not to what lies behind the memory in which the receive waits. The
- * kernel maps new memory right below what was mapped before. */
+/* Of a long message that is truncated, Open MPI 4.1 writes all: not to what lies behind the memory in which the receive waits.
+ * The kernel maps new memory right below what was mapped before. */
 static void overrun(const struct ends *e)
 {
     enum { ROOM = 600000, SENT = 8 << 20 };

@@ -185,8 +185,8 @@ static void thousand(const struct ends *e)
     free(requests);
 }
 
-/* Not allowed, strictly, but everywhere: all ranks send small messages first, more than are set aside, and receive then. To itself a process may send
- * less so with 4.1's ob1, of host memory too. */
+/* Not allowed, strictly, but everywhere: all ranks send small messages first, more than are set aside, and receive then. To
+ * itself a process may send less so with 4.1's ob1, of host memory too. */
 static void send_first(const struct ends *e)
 {
     bool alone = e->h->ranks == 1;

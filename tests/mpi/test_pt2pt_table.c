@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Our functions stand in the PML's table between MPI_Init and MPI_Finalize, and are gone afterwards: where they were, the PML's own
- * are again. With "above", somebody else puts a function in front of one of ours meanwhile: then messages pass through both, and
- * the table stays as it is.
+ * Our functions stand in the PML's table between MPI_Init and MPI_Finalize, and are gone afterwards: where they were, the PML's
+ * own are again. With "above", somebody else puts a function in front of one of ours meanwhile: then messages pass through
+ * both, and the table stays as it is.
  *
  * The table is seen as what it is, pointers to functions, of which the dynamic linker tells whose each is.
  */

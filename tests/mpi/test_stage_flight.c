@@ -181,8 +181,8 @@ static void check_driver_calls(struct harness *h)
             MPI_Bcast(buffer.data, 1, sparse, 0, MPI_COMM_WORLD);
             MPI_T_pvar_read(session, handle, &after);
             expected = h->ranks > 1 ? expected : 0;       /* MPI_Bcast to oneself does nothing */
-            harness_check(h, after - before == expected, "broadcast %d of %d blocks: %llu copies and kernels instead of %llu", round,
-                          blocks[i / 2], after - before, expected);
+            harness_check(h, after - before == expected, "broadcast %d of %d blocks: %llu copies and kernels instead of %llu",
+                          round, blocks[i / 2], after - before, expected);
         }
         buffer_destroy(&buffer, "sparse");
         MPI_Type_free(&sparse);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Random allreduces with random settings: ranks, slot sizes, channels, thresholds, forced paths, kinds of emulated device. A fixed number of
-# rounds. The seed is printed with each run; PROPERTY_SEED begins elsewhere, PROPERTY_RUNS does more.
+# Random allreduces with random settings: ranks, slot sizes, channels, thresholds, forced paths, kinds of emulated device. A
+# fixed number of rounds. The seed is printed with each run; PROPERTY_SEED begins elsewhere, PROPERTY_RUNS does more.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 seed=${PROPERTY_SEED:-1}
@@ -36,7 +36,8 @@ for round in $(seq "${PROPERTY_RUNS:-16}"); do
     one_shot=$picked
     pick +weak +weak,torn +noipc +solo +team=3 +blocks=16
     device=$picked
-    run "$ranks" "$device" "+seed=$round" transport="$transport" algorithm="$algorithm" protocol="$protocol" ll_slot_bytes="$ll" simple_slot_bytes="$simple" \
-        simple_buffer="$buffer" channels="$channels" one_shot_bytes="$one_shot" tests/property/allreduce_property --seed "$seed" --rounds 60 --bytes 200000
+    run "$ranks" "$device" "+seed=$round" transport="$transport" algorithm="$algorithm" protocol="$protocol" \
+        ll_slot_bytes="$ll" simple_slot_bytes="$simple" simple_buffer="$buffer" channels="$channels" one_shot_bytes="$one_shot" \
+        tests/property/allreduce_property --seed "$seed" --rounds 60 --bytes 200000
 done
 finish

@@ -33,8 +33,8 @@ unsigned long long fake_context_id(void);
 unsigned long long fake_next_id(void);
 CUcontext fake_owner(void);
 
-/* Every function begins with one of these: it counts the call, and fails if the test wants that, or if CUDA is not initialised, or no
- * context current. */
+/* Every function begins with one of these: it counts the call, and fails if the test wants that, or if CUDA is not initialised,
+ * or no context current. */
 CUresult fake_enter(const char *name);
 CUresult fake_enter_initialised(const char *name);
 CUresult fake_enter_context(const char *name);

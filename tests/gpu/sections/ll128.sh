@@ -4,11 +4,13 @@
 
 runs() {
     for ranks in 2 4 8; do
-        run_prints "one-shot over LL128" $ranks verbose=1 strict=1 protocol=ll128 tests/mpi/test_allreduce path=one_shot limit=262144 sizes bits
+        run_prints "one-shot over LL128" $ranks verbose=1 strict=1 protocol=ll128 tests/mpi/test_allreduce path=one_shot \
+            limit=262144 sizes bits
         run $ranks protocol=ll128 $check_sizes --max 16M
     done
     run 2 protocol=ll128 tests/mpi/test_allreduce types
-    run_prints "may arrive in parts" 2 verbose=1 transport=shm protocol=ll128 tests/mpi/test_allreduce path=one_shot limit=64 sizes
+    run_prints "may arrive in parts" 2 verbose=1 transport=shm protocol=ll128 tests/mpi/test_allreduce path=one_shot limit=64 \
+        sizes
 }
 
 measure() {

@@ -7,7 +7,8 @@ runs() {
         for transport in p2p shm; do
             for algorithm in one_shot ring; do
                 run $ranks transport=$transport algorithm=$algorithm $check_sizes --max 256M
-                run $ranks transport=$transport algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=262144 sizes bits
+                run $ranks transport=$transport algorithm=$algorithm tests/mpi/test_allreduce path=$algorithm limit=262144 sizes \
+                    bits
             done
         done
         run $ranks algorithm=host $check_sizes --max 64M

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# no kernel spills; achieved memory throughput of the main kernels by Nsight Compute, one process: pull, pack and reduction alone, the
-# ring and two-shot of two ranks, a FIFO of 32 blocks
+# no kernel spills; achieved memory throughput of the main kernels by Nsight Compute, one process: pull, pack and reduction
+# alone, the ring and two-shot of two ranks, a FIFO of 32 blocks
 
 metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum
 metrics=$metrics,dram__throughput.avg.pct_of_peak_sustained_elapsed
@@ -19,7 +19,8 @@ table() {
     names=$1 options=$2
     shift 2
     # shellcheck disable=SC2086
-    if ! timeout -k 5 45 "$ncu" --csv --print-units base --clock-control none --metrics "$metrics" $options "$@" > "$out/ncu.csv" 2>&1; then
+    if ! timeout -k 5 45 "$ncu" --csv --print-units base --clock-control none --metrics "$metrics" $options "$@" \
+        > "$out/ncu.csv" 2>&1; then
         tail -n 20 "$out/ncu.csv"
         return 1
     fi

@@ -2,8 +2,8 @@
 #
 # what host-only programs pay
 
-# Both sides inside one process first; GF_ROUNDS=0 leaves out the processes in turn, which take most of the time. pml ucx wants to be told
-# that plain memory will do.
+# Both sides inside one process first; GF_ROUNDS=0 leaves out the processes in turn, which take most of the time. pml ucx wants
+# to be told that plain memory will do.
 section() {
     result=0
     for pml in ob1 ucx; do

@@ -18,15 +18,20 @@ runs_two_gpus() {
 runs() {
     for ranks in 2 4; do
         run $ranks transport=shm_copy $check_sizes --max 256M
-        run_prints "data goes by shm_copy" $ranks verbose=1 transport=shm_copy tests/mpi/test_allreduce path=ring limit=4194304 sizes bits
+        run_prints "data goes by shm_copy" $ranks verbose=1 transport=shm_copy tests/mpi/test_allreduce path=ring limit=4194304 \
+            sizes bits
     done
     run 2 transport=shm_copy tests/mpi/test_allreduce path=ring,staged types
     run 2 transport=shm_copy tests/mpi/case_18_threads
-    run_prints "both share one device" 2 verbose=1 transport=p2p_copy tests/mpi/test_allreduce path=host_sequenced limit=65536 sizes
-    run_fails "a copy of its proxy for the connection" 2 transport=shm_copy fault=proxy_copy:30@1 tests/mpi/test_allreduce limit=65536 sizes
-    run_fails "deadline_ms" 2 transport=shm_copy deadline_ms=2000 fault=proxy_stall:30+@1 tests/mpi/test_allreduce limit=65536 sizes
+    run_prints "both share one device" 2 verbose=1 transport=p2p_copy tests/mpi/test_allreduce path=host_sequenced limit=65536 \
+        sizes
+    run_fails "a copy of its proxy for the connection" 2 transport=shm_copy fault=proxy_copy:30@1 tests/mpi/test_allreduce \
+        limit=65536 sizes
+    run_fails "deadline_ms" 2 transport=shm_copy deadline_ms=2000 fault=proxy_stall:30+@1 tests/mpi/test_allreduce limit=65536 \
+        sizes
     # Under MPS the others of one GPU lose their contexts with the one that is killed.
-    run_fails 'signal 9\|a failure while a kernel ran' 2 transport=shm_copy fault=proxy_death:200@1 tests/fault/killed_rank 1 100000 100000
+    run_fails 'signal 9\|a failure while a kernel ran' 2 transport=shm_copy fault=proxy_death:200@1 tests/fault/killed_rank 1 \
+        100000 100000
     if [ "$(gpus)" -ge 2 ]; then
         runs_two_gpus
     else
