@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One launch of each of the main kernels on large data, for a profiler that is told when to look (cuProfilerStart,
- * cuProfilerStop): tests/gpu/sections/ncu.sh. The kernels of two ranks that wait for one another must be let run at once.
+ * The main kernels on large data, for a profiler that is told when to look (cuProfilerStart, cuProfilerStop):
+ * tests/gpu/sections/ncu.sh. The kernels of two ranks that wait for one another must be let run at once.
  *
- * Usage: kernel_throughput cuda|emulated MIB KERNEL...     KERNEL: ring, two_shot (these wait), reduce, pull, pack
+ * Usage: kernel_throughput cuda|emulated MIB TIMES KERNEL...     KERNEL: ring, two_shot (these wait), reduce, pull, pack
+ *                                                                TIMES: so often while the profiler looks
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -78,23 +79,24 @@ static void tell_profiler(const char *function)
     }
 }
 
-static void run_once(struct kr *t, const struct kernel *kernel)
+/* Queued behind one another. */
+static void run_often(struct kr *t, const struct kernel *kernel, int times)
 {
-    kernel->run(t);
+    for (int i = 0; i < times; i++) {
+        kernel->run(t);
+        t->ticket++;
+    }
     for (int r = 0; r < RANKS; r++) {
         kr_need(t, gf_device_stream_sync(t->device, t->rank[r].stream), kernel->name, NULL);
         kr_check(t, (uint32_t)t->rank[r].done[KR_ERROR] == GF_KERNEL_OK, kernel->name, "end", r);
     }
-    t->ticket++;
 }
 
-static void measure(struct kr *t, const struct kernel *kernel)
+static void measure(struct kr *t, const struct kernel *kernel, int times)
 {
-    for (int i = 0; i < WARM; i++) {
-        run_once(t, kernel);
-    }
+    run_often(t, kernel, WARM);
     tell_profiler("cuProfilerStart");
-    run_once(t, kernel);
+    run_often(t, kernel, times);
     tell_profiler("cuProfilerStop");
     printf("ran %s\n", kernel->name);
     fflush(stdout);
@@ -115,20 +117,21 @@ int main(int argc, char **argv)
 {
     struct kr_shape shape = { .ranks = RANKS, .channels = MOST_CHANNELS, .threads = GF_BLOCK_THREADS, .line_slot = 1024,
                               .fifo_slot = 1 << 17 };
+    int times = argc > 4 ? atoi(argv[3]) : 0;
     struct kr t;
 
-    if (argc < 4 || (shape.bytes = strtoull(argv[2], NULL, 10) << 20) == 0) {
-        fprintf(stderr, "usage: kernel_throughput cuda|emulated MIB KERNEL...\n");
+    if (times < 1 || (shape.bytes = strtoull(argv[2], NULL, 10) << 20) == 0) {
+        fprintf(stderr, "usage: kernel_throughput cuda|emulated MIB TIMES KERNEL...\n");
         return 2;
     }
-    for (int i = 3; i < argc; i++) {
+    for (int i = 4; i < argc; i++) {
         kernel_find(argv[i]);
     }
     kr_create(&t, "kernel_throughput", argv[1], &shape);
     enter_context();
     t.count = shape.bytes / sizeof(float);
-    for (int i = 3; i < argc; i++) {
-        measure(&t, kernel_find(argv[i]));
+    for (int i = 4; i < argc; i++) {
+        measure(&t, kernel_find(argv[i]), times);
     }
     return t.failures == 0 ? 0 : 1;
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A small table from what ncu wrote with --csv --print-units base: time, bytes from and to memory, share of the peak.
 
-    ncu_table.py FILE [NAME...]      NAME: of each row in turn, where they are ranges that have no kernel's name
+    ncu_table.py FILE [NAME...]      NAME or NAME*TIMES: of each row in turn, where they are ranges that have no kernel's name;
+                                     TIMES: so often it ran in the range
 """
 import csv
 import sys
@@ -32,12 +33,13 @@ def main():
         rows.setdefault(row["ID"], {})[row["Metric Name"]] = row["Metric Value"]
     if not rows:
         sys.exit("ncu measured nothing")
-    names = dict(zip(rows, sys.argv[2:])) if len(sys.argv) > 2 else kernels
+    names = dict(zip(rows, sys.argv[2:]))
     print(f"{'':24}  {'us':>9}  {'read GB/s':>9}  {'written':>9}  {'of the peak':>11}")
     for key, metrics in rows.items():
         time, read, written = (number(metrics, name) for name in (TIME, READ, WRITTEN))
         rates = [bytes_ / time if bytes_ is not None and time else None for bytes_ in (read, written)]
-        print(f"{names.get(key, kernels[key]):24}  {text(time and time / 1e3, '9.1f'):>9}  {text(rates[0], '9.0f'):>9}  "
+        name, _, times = names.get(key, kernels[key]).partition("*")
+        print(f"{name:24}  {text(time and time / 1e3 / int(times or 1), '9.1f'):>9}  {text(rates[0], '9.0f'):>9}  "
               f"{text(rates[1], '9.0f'):>9}  {text(number(metrics, PEAK), '9.1f'):>9} %")
     missing = [key for key, metrics in rows.items() if number(metrics, PEAK) is None]
     sys.exit(f"no figure of the throughput in {len(missing)} rows" if missing else 0)
