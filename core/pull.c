@@ -50,7 +50,7 @@ static gf_status create_words(gf_pull_engine *engine, struct gf_reason *why)
     engine->words->end = GF_PULL_END;
     status = gf_device_alloc(device, bytes, &address, why);
     if (status != GF_OK) {
-        return status;
+        return status == GF_ERR_NO_MEMORY ? GF_OK : status;   /* gf_pull_copy does without */
     }
     engine->device_words = address;
     engine->end_word = engine->device_words + GF_KERNEL_FLIGHTS * sizeof(struct gf_pull_gate);
@@ -276,6 +276,9 @@ static gf_status prepare(gf_pull_engine *engine, const struct gf_attached *attac
         end_by_host(pull);
         return GF_OK;
     }
+    if (!engine->device_words) {
+        return gf_pull_copy(engine, pull, why);
+    }
     choose_path(engine, pull, where);
     return GF_OK;
 }
@@ -321,6 +324,7 @@ void gf_pull_explain_pull(const gf_pull_engine *engine, const struct gf_pull *pu
 {
     if (pull->ended) {
         gf_reason_set(reason, pull->bytes == 0 ? "nothing is to be fetched"
+                      : !engine->device_words ? "by copy engine, and waited for: the device is full"
                       : "by the CPU: it had waited, and its sender had moved it to shared host memory");
         return;
     }

@@ -96,7 +96,7 @@ struct gf_pull_engine {
     uint32_t blocks;                           /* most blocks of a launch */
     struct gf_flight *rescued;                 /* the one that uses control and words */
     gf_stream *control;
-    char *device_words;                        /* device memory: a gate a kernel flight, then end_word */
+    char *device_words;                        /* device memory: a gate a kernel flight, then end_word; null: it is full */
     char *end_word;                            /* GF_PULL_END, copied behind the data */
     struct gf_pull_words *words;
     struct gf_pull_statistics statistics;
@@ -111,6 +111,8 @@ uint64_t gf_pull_now_ns(void);
 void gf_pull_end(gf_pull_engine *engine, struct gf_pull *pull, gf_status status);
 /* Fails pull and offer. */
 void gf_pull_fail(gf_pull_engine *engine, struct gf_pull *pull, gf_status status);
+/* Where there are no device_words: copies, waits for the end, and ends pull and offer. On failure it ends nothing. */
+gf_status gf_pull_copy(gf_pull_engine *engine, struct gf_pull *pull, struct gf_reason *why);
 /* Ends those whose end the device has stored. */
 void gf_flight_settle(gf_pull_engine *engine, struct gf_flight *flight);
 /* Back to idle, when nothing is under way and no kernel will come. */

@@ -57,6 +57,23 @@ void gf_pull_fail(gf_pull_engine *engine, struct gf_pull *pull, gf_status status
     gf_pull_end(engine, pull, status);
 }
 
+gf_status gf_pull_copy(gf_pull_engine *engine, struct gf_pull *pull, struct gf_reason *why)
+{
+    gf_status status = gf_device_copy(engine->device, engine->control, pull->to, pull->from, pull->bytes);
+
+    if (status == GF_OK) {
+        status = gf_device_stream_sync(engine->device, engine->control);
+    }
+    if (status != GF_OK) {
+        gf_reason_set(why, "the device failed while it copied a message of %zu bytes: %s", pull->bytes, gf_status_string(status));
+        return status;
+    }
+    gf_host_publish(&pull->offer->state, GF_OFFER_DONE);
+    gf_pull_end(engine, pull, GF_OK);
+    pull->import = NULL;               /* it may go */
+    return GF_OK;
+}
+
 void gf_flight_settle(gf_pull_engine *engine, struct gf_flight *flight)
 {
     for (uint32_t i = 0; i < flight->count; i++) {
