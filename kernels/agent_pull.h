@@ -21,7 +21,7 @@ GF_INLINE void gf_agent_copy(const struct gf_team *team, char *to, const char *f
 GF_INLINE void gf_agent_pull(const struct gf_team *team, const struct gf_pull_command *command)
 {
     gf_agent_copy(team, (char *)command->to, (const char *)command->from, command->last + 1u);
-    if (GF_MUTANT != GF_MUTANT_EARLY_END)
+    if (GF_MUTANT != GF_MUTANT_AGENT_EARLY_END)
         gf_team_barrier(team);
     if (team->thread == 0)
         gf_publish_pulled(team, command->end, command->to_host);

@@ -20,6 +20,7 @@ enum gf_mutant {
     GF_MUTANT_SILENT_BLOCK = 10,     /* a block without data in a LL piece sends no line */
     GF_MUTANT_OPEN_GATE = 11,        /* a pull does not mind that its launch was closed */
     GF_MUTANT_EARLY_END = 12,        /* a pull's end published before the block's barrier */
+    GF_MUTANT_AGENT_EARLY_END = 17,  /* the same by the agent */
     GF_MUTANT_UNCOUNTED = 13,        /* a pull's end published by its first block instead of the last */
     GF_MUTANT_TEAR_LINE = 14,        /* a LL128 line stored word by word */
     GF_MUTANT_ONE_FLAG = 15,         /* of the lines of a LL128 unit only the first one's flag is looked at */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Do the tests of the protocols notice faults? Builds four harnesses (test_protocol; test_pull_kernel for the faults 11 to 13;
+# Do the tests of the protocols notice faults? Builds four harnesses (test_protocol; test_pull_kernel for the faults 11 to 13 and 17;
 # test_agent_kernel for those from 31 on and 50; test_copied for those from 40 on) with ThreadSanitizer and without, where they must
 # pass; then with each fault of kernels/mutants.h in turn, where it must fail.
 #
@@ -22,6 +22,7 @@
 #  14 TEAR_LINE               late stores: new flag with old data
 #  15 ONE_FLAG                late stores: another line of the unit is old
 #  16 TORN                    new flag with old data, also without late stores
+#  17 AGENT_EARLY_END         both, as 12
 #  20 EARLY_FLAG              both: old payload; a race
 #  21 RELAXED_FLAG            both, the same
 #  22 BLIND_FLAG              ThreadSanitizer only: x86 and the emulated device never reorder loads
@@ -70,7 +71,7 @@ harness() {
     sanitizer=""
     [ "$kind" = plain ] || sanitizer=-fsanitize=thread
     case $2 in
-    11 | 12 | 13 | 39) sources=$pull_sources faulty=$pull_faulty ;;
+    11 | 12 | 13 | 17 | 39) sources=$pull_sources faulty=$pull_faulty ;;
     3? | 50) sources=$agent_sources faulty=$agent_faulty ;;
     4? | 99) sources=$copied_sources faulty=$copied_faulty ;;
     *) sources=$protocol_sources faulty=$protocol_faulty ;;
@@ -136,6 +137,7 @@ expect_failure plain 13 "end by the first block"
 expect_failure plain 14 "a LL128 line word by word"
 expect_failure plain 15 "one flag for a LL128 unit"
 expect_failure plain 16 "LL128 where lines are torn"
+expect_failure plain 17 "end by the agent before the barrier"
 expect_failure plain 20 "flag before the barrier"
 expect_failure plain 21 "flag without release"
 expect_failure plain 23 "left before peers are done"
@@ -162,6 +164,7 @@ expect_failure thread 2 "tail without acquire"
 expect_failure thread 3 "head without release"
 expect_failure thread 12 "end before the barrier"
 expect_failure thread 13 "end by the first block"
+expect_failure thread 17 "end by the agent before the barrier"
 expect_failure thread 20 "flag before the barrier"
 expect_failure thread 21 "flag without release"
 expect_failure thread 22 "flag without acquire"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The kernel that fetches messages, block by block on host threads, so that a test decides which blocks start and when the
- * launch is closed. Built from the kernels' sources: mutants.sh puts faults into them.
+ * launch is closed; and the agent, which fetches them by commands. Built from the kernels' sources: mutants.sh puts faults into them.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "kernels/ordered.h"
 #include "kernels/team.h"
 #include "kernels/work.h"
 
@@ -83,16 +84,17 @@ static void make_launch(struct launch *l, struct gf_pull_gate *gate, uint64_t ti
 
 struct thread {
     pthread_t id;
-    const struct launch *launch;
+    enum gf_kernel kernel;
+    const void *work;
     struct gf_block *shared;
-    uint32_t block, thread;
+    uint32_t block, blocks, thread;
 };
 
 static void *run_thread(void *argument)
 {
     struct thread *t = argument;
 
-    gf_block_run(t->shared, GF_KERNEL_PULL_LIST, t->block, t->launch->blocks, t->thread, &t->launch->work);
+    gf_block_run(t->shared, t->kernel, t->block, t->blocks, t->thread, t->work);
     return NULL;
 }
 
@@ -101,14 +103,21 @@ struct running {
     struct gf_block *shared;
 };
 
-static void start_block(const struct launch *l, uint32_t block, struct running *running)
+static void start_threads(struct thread like, struct running *running)
 {
     running->shared = gf_block_create(TEAM, true, next_random(UINT32_MAX));
     assert_non_null(running->shared);
     for (uint32_t t = 0; t < TEAM; t++) {
-        running->threads[t] = (struct thread){ .launch = l, .shared = running->shared, .block = block, .thread = t };
+        running->threads[t] = like;
+        running->threads[t].shared = running->shared;
+        running->threads[t].thread = t;
         assert_int_equal(pthread_create(&running->threads[t].id, NULL, run_thread, &running->threads[t]), 0);
     }
+}
+
+static void start_block(const struct launch *l, uint32_t block, struct running *running)
+{
+    start_threads((struct thread){ .kernel = GF_KERNEL_PULL_LIST, .work = &l->work, .block = block, .blocks = l->blocks }, running);
 }
 
 static void finish_block(struct running *running)
@@ -168,6 +177,53 @@ static void test_end_means_moved(void **test_state)
         assert_int_equal((size_t)wrong, 0);
         assert_int_equal(gate.entered, 0);
         assert_int_equal(gate.left, 0);
+    }
+    free(l);
+}
+
+/* What an agent needs, with all commands in its ring before it starts. */
+struct agent {
+    uint64_t ring[GF_COMMANDS * GF_COMMAND_WORDS] __attribute__((aligned(GF_LINE)));
+    uint64_t done, left;
+    struct gf_agent_work work;
+};
+_Static_assert(ITEMS < (int)GF_COMMANDS, "all messages fit into the ring, behind what begins the launch");
+
+static void put_commands(const struct launch *l, struct agent *agent)
+{
+    for (uint64_t number = 1; number <= ITEMS; number++) {
+        const struct gf_pull_item *item = &l->work.items[number - 1];
+        union gf_command_line line = { .pull = {
+            .kind = GF_COMMAND_PULL, .to_host = (uint8_t)item->to_host, .last = (uint16_t)(item->bytes - 1), .from = item->from,
+            .to = item->to, .end = item->end,
+        } };
+
+        for (int i = 0; i < GF_COMMAND_WORDS; i++) {
+            agent->ring[number * GF_COMMAND_WORDS + i] = line.word[i] | (uint64_t)gf_command_flag(number) << 32;
+        }
+    }
+}
+
+static void test_end_means_moved_by_the_agent(void **test_state)
+{
+    struct launch *l = malloc(sizeof *l);
+
+    (void)test_state;
+    for (uint64_t round = 1; round <= ROUNDS; round++) {
+        struct agent agent = { .done = 0 };
+        struct running running;
+        pthread_t peer;
+        void *wrong;
+
+        make_launch(l, NULL, round);
+        put_commands(l, &agent);
+        agent.work = (struct gf_agent_work){ .ring = agent.ring, .done = &agent.done, .left = &agent.left };
+        assert_int_equal(pthread_create(&peer, NULL, be_peer, l), 0);
+        start_threads((struct thread){ .kernel = GF_KERNEL_AGENT, .work = &agent.work, .blocks = 1 }, &running);
+        finish_block(&running);
+        pthread_join(peer, &wrong);
+        assert_int_equal((size_t)wrong, 0);
+        assert_int_equal(agent.left, ITEMS + 1);
     }
     free(l);
 }
@@ -254,6 +310,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_end_means_moved),
+        cmocka_unit_test(test_end_means_moved_by_the_agent),
         cmocka_unit_test(test_closed_launch_touches_nothing),
     };
 
