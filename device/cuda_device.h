@@ -8,7 +8,8 @@
  *   cuda_vmm.c      memory of the virtual memory functions and of pools
  *   cuda_ipc.c      memory of other processes
  *   cuda_fd.c       such memory that goes by a file descriptor
- *   cuda_stream.c   streams, copies, fills
+ *   cuda_stream.c   streams, fills
+ *   cuda_copy.c     copies
  *   cuda_lines.c    where a line of 128 bytes arrives whole
  *   cuda_launch.c   the embedded kernels
  */

@@ -25,7 +25,7 @@
     F(cuMemExportToShareableHandle) F(cuMemImportFromShareableHandle) F(cuMemAllocAsync)                                    \
     F(cuIpcGetMemHandle) F(cuIpcOpenMemHandle_v2) F(cuIpcCloseMemHandle)                                                    \
     F(cuStreamCreateWithPriority) F(cuStreamDestroy_v2) F(cuStreamQuery) F(cuStreamSynchronize)                             \
-    F(cuStreamSetAttribute) F(cuMemcpyAsync) F(cuMemsetD8Async)                                                             \
+    F(cuStreamSetAttribute) F(cuMemcpyAsync) F(cuMemcpy2DAsync_v2) F(cuMemsetD8Async)                                       \
     F(cuModuleLoadData) F(cuModuleUnload) F(cuModuleGetFunction) F(cuLaunchKernel)
 
 /* Owner: the process's one CUDA driver (cuda.c). Written by gf_cuda_load, only read afterwards. */

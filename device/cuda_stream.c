@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Streams of our own, beside the program's, and what the copy engines do on them.
+ * Streams of our own, beside the program's, and fills on them.
  */
 #include "device/cuda_device.h"
 
@@ -67,20 +67,6 @@ void gf_cuda_stream_destroy(gf_device *base, gf_stream *stream)
         gf_cuda_leave(device, &scope);
     }
     free(stream);
-}
-
-gf_status gf_cuda_copy(gf_device *base, gf_stream *stream, void *to, const void *from, size_t bytes)
-{
-    struct gf_cuda_device *device = gf_cuda_device_of(base);
-    struct gf_cuda_scope scope;
-    if (!bytes)
-        return GF_OK;
-    CUresult result = gf_cuda_enter(device, &scope);
-    if (result == CUDA_SUCCESS) {
-        result = gf_cuda_api_of(device)->cuMemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, bytes, stream->handle);
-        gf_cuda_leave(device, &scope);
-    }
-    return gf_cuda_status(result);
 }
 
 /* The driver fills only what it knows; other host memory is filled by the CPU, in its turn. */

@@ -35,6 +35,7 @@ if HAVE_CUDA_H
 libgpufifo_la_SOURCES += \
     device/cuda.c \
     device/cuda_context.c \
+    device/cuda_copy.c \
     device/cuda_device.h \
     device/cuda_driver.c \
     device/cuda_driver.h \

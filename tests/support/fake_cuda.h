@@ -38,6 +38,7 @@ struct fake_cuda {
     int streams, mappings, modules; /* alive */
     int physicals;                  /* alive: memory of the virtual memory functions, by handle or mapping */
     int reservations;               /* of addresses */
+    int rows;                       /* of copies by rows */
     int misuses;                    /* uses of an object of a dead context: the real driver may crash */
     char launched[64];              /* name of the last kernel launched */
     unsigned blocks, threads;

@@ -62,6 +62,20 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream 
     return CUDA_SUCCESS;
 }
 
+/* As the real one, it wants rows that fit into their pitch; and it takes no rows that are one run, which the real one may see, too. */
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy, CUstream stream)
+{
+    ENTER_STREAM(stream);
+    if (copy->srcMemoryType != CU_MEMORYTYPE_HOST || copy->dstMemoryType != CU_MEMORYTYPE_DEVICE
+        || copy->WidthInBytes >= copy->srcPitch || copy->WidthInBytes >= copy->dstPitch)
+        return CUDA_ERROR_INVALID_VALUE;
+    fake_cuda()->rows += (int)copy->Height;
+    for (size_t row = 0; row < copy->Height; row++)
+        memcpy((char *)copy->dstDevice + row * copy->dstPitch, (const char *)copy->srcHost + row * copy->srcPitch,
+               copy->WidthInBytes);
+    return CUDA_SUCCESS;
+}
+
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size_t bytes, CUstream stream)
 {
     ENTER_STREAM(stream);

@@ -14,11 +14,14 @@ tests_support_fake_cuda_old_la_CPPFLAGS = $(tests_support_fake_cuda_la_CPPFLAGS)
     -DFAKE_CUDA_WITHOUT_UUID
 tests_support_fake_cuda_old_la_LDFLAGS = $(fake_cuda_flags)
 
-tests_cuda_programs = tests/unit/test_cuda_driver tests/unit/test_cuda_life tests/unit/test_cuda_lines tests/unit/test_cuda_vmm \
-    tests/unit/test_imports
+tests_cuda_programs = tests/unit/test_cuda_copy tests/unit/test_cuda_driver tests/unit/test_cuda_life tests/unit/test_cuda_lines \
+    tests/unit/test_cuda_vmm tests/unit/test_imports
 check_PROGRAMS += $(tests_cuda_programs)
 TESTS += $(tests_cuda_programs)
 fake_cuda_run_sources = tests/support/fake_cuda_run.c tests/support/fake_cuda_run.h
+tests_unit_test_cuda_copy_SOURCES = tests/unit/test_cuda_copy.c $(fake_cuda_run_sources)
+tests_unit_test_cuda_copy_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_test_cuda_copy_LDADD = libgpufifo.la $(CMOCKA_LIBS) -ldl
 tests_unit_test_cuda_driver_SOURCES = tests/unit/test_cuda_driver.c $(fake_cuda_run_sources)
 tests_unit_test_cuda_driver_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_test_cuda_driver_LDADD = libgpufifo.la $(CMOCKA_LIBS) -ldl
