@@ -13,10 +13,11 @@
 const struct mechanism mechanisms[] = {
     { "ll", ALLREDUCE, "strict=true algorithm=one_shot protocol=ll transport=p2p", "one_shot" },
     { "ll128", ALLREDUCE, "strict=true algorithm=one_shot protocol=ll128 transport=p2p", "one_shot" },
-    { "agent", ALLREDUCE, "strict=true algorithm=one_shot transport=p2p agent=200", "agent" },
+    { "agent", ALLREDUCE, "strict=true algorithm=one_shot transport=p2p agent=5000", "agent" },
     { "simple_receiver", ALLREDUCE, "strict=true algorithm=ring transport=p2p simple_buffer=receiver", "ring" },
     { "simple_sender", ALLREDUCE, "strict=true algorithm=ring transport=p2p simple_buffer=sender", "ring" },
     { "p2p_copy", ALLREDUCE, "strict=true algorithm=ring transport=p2p_copy", "ring" },
+    { "one_shot_mapped", ALLREDUCE, "strict=true algorithm=one_shot_mapped", "one_shot_mapped" },
     { "two_shot", ALLREDUCE, "strict=true algorithm=two_shot", "two_shot" },
     { "shm_ll", ALLREDUCE, "strict=true algorithm=one_shot protocol=ll transport=shm", "one_shot" },
     { "shm", ALLREDUCE, "strict=true algorithm=ring transport=shm", "ring" },
@@ -24,6 +25,7 @@ const struct mechanism mechanisms[] = {
     { "host_sequenced", ALLREDUCE, "strict=true algorithm=host", "host_sequenced" },
     { "staged", BENCH_ALLREDUCE, METHOD_STAGED, "", NULL },
     { "pull_kernel", MESSAGE, "strict=true transport=p2p pull=kernel", "pt2pt_pulled" },
+    { "pull_agent", MESSAGE, "strict=true transport=p2p agent=5000", "pt2pt_agent" },
     { "pull_copy_engine", MESSAGE, "strict=true transport=p2p pull=copy_engine", "pt2pt_pulled" },
     { "pipe", MESSAGE, "strict=true transport=shm pipe_bytes=1", "pt2pt_piped" },
     { "staged", BENCH_LATENCY, METHOD_STAGED, "", NULL },
@@ -31,16 +33,28 @@ const struct mechanism mechanisms[] = {
 };
 
 /* The next name of a list, of *length bytes; null at its end. */
-static const char *next_name(const char **rest, size_t *length)
+static const char *next_name(const char **rest, char between, size_t *length)
 {
     const char *name = *rest;
 
     if (!name || !*name) {
         return NULL;
     }
-    *length = strcspn(name, ",");
-    *rest = name + *length + (name[*length] == ',');
+    *length = strcspn(name, (char[]){ between, '\0' });
+    *rest = name + *length + (name[*length] == between);
     return name;
+}
+
+bool mechanism_took(const struct mechanism *mechanism, const char *taken)
+{
+    size_t length;
+
+    for (const char *name; mechanism->path && (name = next_name(&taken, '+', &length));) {
+        if (strlen(mechanism->path) == length && strncmp(mechanism->path, name, length) == 0) {
+            return true;
+        }
+    }
+    return !mechanism->path;
 }
 
 static bool has_name(const struct mechanism *mechanism, const char *name, size_t length)
@@ -55,7 +69,7 @@ bool mechanism_in(const struct mechanism *mechanism, const char *list)
     if (!list) {
         return true;
     }
-    for (const char *name; (name = next_name(&list, &length));) {
+    for (const char *name; (name = next_name(&list, ',', &length));) {
         if (has_name(mechanism, name, length)) {
             return true;
         }
@@ -67,7 +81,7 @@ void mechanisms_check(const char *list)
 {
     size_t length;
 
-    for (const char *name; (name = next_name(&list, &length));) {
+    for (const char *name; (name = next_name(&list, ',', &length));) {
         bool known = false;
 
         for (const struct mechanism *m = mechanisms; m->name; m++) {

@@ -17,11 +17,14 @@ struct mechanism {
     enum bench_kind test;          /* BENCH_ALLREDUCE or BENCH_LATENCY */
     enum method method;            /* whose rows are meant */
     const char *settings;          /* words NAME=VALUE: MCA variables, without coll_gpufifo_ */
-    const char *path;              /* that calls take by it; null: any */
+    const char *path;              /* that calls take by it, if only after the first ones; null: any */
 };
 
 /* Ends with one that has no name. */
 extern const struct mechanism mechanisms[];
+
+/* Were calls of the paths `taken` ("one" or "one+other") this mechanism's? */
+bool mechanism_took(const struct mechanism *mechanism, const char *taken);
 
 /* Is this one of the names in the list NAME,NAME...? A null list has all. */
 bool mechanism_in(const struct mechanism *mechanism, const char *list);

@@ -103,7 +103,7 @@ static bool row_counts(const struct line *line, const struct side_row *row)
 {
     const struct mechanism *m = line->mechanism;
 
-    return !line->failed && row->method == m->method && (!m->path || strcmp(row->path, m->path) == 0);
+    return !line->failed && row->method == m->method && mechanism_took(m, row->path);
 }
 
 /* The smallest size above `bytes` that a mechanism of this test has; 0 if there is none. */
@@ -170,6 +170,13 @@ static void report_left_out(const struct line *line)
     }
 }
 
+static void json_row_of(FILE *out, const struct mechanism *mechanism, const struct side_row *row, int rounds)
+{
+    fprintf(out, "{\"side\": \"%s\", \"test\": \"%s\", \"bytes\": %zu, \"method\": \"%s\", \"median_us\": %.3f, \"rate\": %.4f, "
+            "\"path\": \"%s\"}", mechanism->name, test_name(mechanism->test), row->bytes, method_name(row->method),
+            side_median_us(row, rounds), side_rate(row, rounds), row->path);
+}
+
 static void json_rows(FILE *out, const struct lines *lines)
 {
     const char *before = "";
@@ -178,12 +185,9 @@ static void json_rows(FILE *out, const struct lines *lines)
         const struct line *line = &lines->line[i];
 
         for (int r = 0; r < line->side.rows; r++) {
-            const struct side_row *row = &line->side.row[r];
-
-            if (row_counts(line, row)) {
-                fprintf(out, "%s{\"side\": \"%s\", \"test\": \"%s\", \"bytes\": %zu, \"method\": \"%s\", \"median_us\": %.3f, "
-                        "\"rate\": %.4f}", before, line->mechanism->name, test_name(line->mechanism->test), row->bytes,
-                        method_name(row->method), side_median_us(row, lines->rounds), side_rate(row, lines->rounds));
+            if (row_counts(line, &line->side.row[r])) {
+                fputs(before, out);
+                json_row_of(out, line->mechanism, &line->side.row[r], lines->rounds);
                 before = ",\n";
             }
         }
