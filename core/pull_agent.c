@@ -6,8 +6,8 @@
 #include "core/host_ordered.h"
 #include "core/pull_engine.h"
 
-/* How long nothing ends before the agent is looked after. */
-#define LOOK_NS 10000u
+/* How often the agent is looked after while it has messages, and so how long one waits that it has left lying. */
+#define LOOK_NS 20000u
 
 void gf_pull_engine_use_agent(gf_pull_engine *engine, gf_agent *agent)
 {
@@ -24,12 +24,19 @@ static uint32_t free_place(const gf_pull_engine *engine)
     return place;
 }
 
+/* An agent that stays takes time from those who share the GPU without MPS. */
+static bool may_stay(gf_pull_engine *engine, const struct gf_pull *pull)
+{
+    engine->shared |= gf_pull_sharing(engine, pull) == GF_SHARING_SAME;
+    return engine->agent && (engine->device->caps.concurrent_processes || !engine->shared);
+}
+
 bool gf_pull_post(gf_pull_engine *engine, struct gf_pull *pull)
 {
     uint32_t place = free_place(engine);
     union gf_command_line line;
 
-    if (!engine->agent || pull->path != GF_PULL_KERNEL || pull->bytes > engine->config.agent_bytes ||
+    if (!may_stay(engine, pull) || pull->path != GF_PULL_KERNEL || pull->bytes > engine->config.agent_bytes ||
         pull->bytes > GF_PULL_COMMAND_MOST || place == GF_COMMANDS) {
         return false;
     }
@@ -43,7 +50,9 @@ bool gf_pull_post(gf_pull_engine *engine, struct gf_pull *pull)
     }
     engine->posted[place] = pull;
     engine->posted_count++;
-    engine->agent_looked_ns = 0;
+    if (engine->posted_count == 1) {
+        engine->agent_looked_ns = 0;
+    }
     engine->statistics.by_agent++;
     pull->posted = true;
     pull->place = place;

@@ -84,7 +84,8 @@ struct gf_pull_engine {
     gf_agent *agent;                           /* null: none */
     struct gf_pull *posted[GF_COMMANDS];       /* with the agent */
     uint32_t posted_count;
-    uint64_t agent_looked_ns;                  /* at the agent; 0: a message was posted since */
+    uint64_t agent_looked_ns;                  /* at the agent; 0: it had no message then */
+    bool shared;                               /* a peer has sent a message from the engine's device */
     bool invites;                              /* the agent was wanted, and was not there */
     struct gf_pull_queue waiting;              /* for a launch, in the order in which they were started */
     uint32_t flying;                           /* flights that are not idle */
