@@ -74,6 +74,7 @@ static void settle(gf_pull_engine *engine, struct gf_pull *pull, gf_status statu
     } else if (status != GF_OK) {
         gf_pull_fail(engine, pull, status);
     } else if (gf_host_observe_flag(&pull->returned)) {
+        engine->statistics.returned++;
         gf_pull_unpost(engine, pull);
         gf_pull_append(engine, pull);
     }

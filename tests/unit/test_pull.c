@@ -213,15 +213,26 @@ static void test_by_agent(void **state)
     }
 }
 
-/* One message after another, until the agent has had some: it is there as soon as its launch has begun. */
+/* In front of a message: the agent leaves, now or when the message lies behind this command already. */
+static void send_agent_away(gf_agent *agent)
+{
+    static uint32_t ignored;
+    struct gf_command leave = { .kind = GF_COMMAND_LEAVE };
+
+    (void)gf_agent_post(agent, &leave, &ignored);
+}
+
+/* One message after another, until the agent has had some: it is there as soon as its launch has begun. leaves: until it has left some
+ * lying, which arrive all the same. */
 static int same_body(struct gftest_rank *rank)
 {
-    enum { BYTES = 40, WANTED = 20 };
+    enum { BYTES = 40, WANTED = 20, RETURNED = 3 };
+    const bool *leaves = rank->argument;
     struct gf_pull_config config = config_for(true);
     struct gf_reason why = { "" };
     struct gftest_messages m;
     gf_agent *agent;
-    uint64_t by_agent = 0;
+    bool enough = false;
 
     GFTEST_CHECK(rank, gftest_messages_open(rank, "emulated", &config, &m, &why) == GF_OK, "%s", why.text);
     const struct gf_config settings = agent_for(GF_AGENT_US_MOST);
@@ -230,7 +241,7 @@ static int same_body(struct gftest_rank *rank)
     gf_pull_engine_use_agent(m.engine, agent);
     char *buffer = gftest_alloc(&m, GF_MEMORY_DEVICE, BYTES);
 
-    for (uint64_t seed = 1; by_agent < WANTED; seed++) {
+    for (uint64_t seed = 1; !enough; seed++) {
         struct gf_offer_name name = { .index = 0 };
 
         if (rank->rank == 0) {
@@ -241,11 +252,16 @@ static int same_body(struct gftest_rank *rank)
         if (rank->rank == 0) {
             GFTEST_CHECK(rank, gftest_wait_offer(&m, name.index, &why) == GF_OK, "%s", why.text);
         } else {
+            if (*leaves) {
+                send_agent_away(agent);
+            }
             GFTEST_CHECK(rank, gftest_fetch(&m, &name, buffer, BYTES, &why) == GF_OK, "%s", why.text);
             GFTEST_CHECK(rank, gftest_holds(&m, buffer, BYTES, seed));
-            by_agent = gf_pull_engine_statistics(m.engine).by_agent;
+            struct gf_pull_statistics s = gf_pull_engine_statistics(m.engine);
+
+            enough = *leaves ? s.returned >= RETURNED : s.by_agent >= WANTED;
         }
-        gftest_tell(&m, 1, &by_agent, sizeof by_agent);
+        gftest_tell(&m, 1, &enough, sizeof enough);
     }
     gftest_free(&m, GF_MEMORY_DEVICE, buffer);
     gf_pull_engine_destroy(m.engine);
@@ -257,8 +273,18 @@ static int same_body(struct gftest_rank *rank)
 
 static void test_the_agent_gets_them(void **state)
 {
+    bool leaves = false;
+
     (void)state;
-    gftest_expect(2, same_body, NULL, SECONDS);
+    gftest_expect(2, same_body, &leaves, SECONDS);
+}
+
+static void test_the_agent_leaves_them_lying(void **state)
+{
+    bool leaves = true;
+
+    (void)state;
+    gftest_expect(2, same_body, &leaves, SECONDS);
 }
 
 static void test_many(void **state)
@@ -275,6 +301,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_by_copy_engine),
         cmocka_unit_test(test_by_agent),
         cmocka_unit_test(test_the_agent_gets_them),
+        cmocka_unit_test(test_the_agent_leaves_them_lying),
         cmocka_unit_test(test_many),
     };
 
