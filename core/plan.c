@@ -196,15 +196,21 @@ static void decide_kernel(const struct gf_config *config, const struct gf_plan_i
 }
 
 /* The agent takes one piece at a time. What it does is compatible with launches, so a rank whose agent is gone may launch. */
-static void consider_agent(const struct gf_plan_input *input, size_t bytes, struct gf_plan *plan)
+static void consider_agent(const struct gf_config *config, const struct gf_plan_input *input, size_t bytes, struct gf_plan *plan)
 {
     size_t length = strlen(plan->reason);
 
-    plan->agent = plan->algorithm == GF_PLAN_ONE_SHOT && input->agents && plan->pieces == 1
-        && gf_tuner_agent_us(bytes, input->ranks) < gf_tuner_one_shot_us(bytes, input->ranks, plan->blocks);
+    if (plan->algorithm != GF_PLAN_ONE_SHOT) {
+        return;
+    }
+    int players = plan->blocks < config->agent_blocks ? plan->blocks : config->agent_blocks;
+    double agent_us = gf_tuner_agent_us(bytes, input->ranks, players > 0 ? players : 1);
+
+    plan->agent = input->agents && plan->pieces == 1
+        && agent_us < gf_tuner_one_shot_us(bytes, input->ranks, plan->blocks);
     if (plan->agent) {
         snprintf(plan->reason + length, sizeof plan->reason - length, "; by the agent, where it is there %.1f us",
-                 gf_tuner_agent_us(bytes, input->ranks));
+                 agent_us);
     }
 }
 
@@ -266,7 +272,7 @@ void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_inpu
         decide_kernel(config, input, bytes, plan);
     }
     size_launch(config, input, bytes, plan);
-    consider_agent(input, bytes, plan);
+    consider_agent(config, input, bytes, plan);
 }
 
 /* Nothing of it waits on the device, so that rule 9 says nothing against it. */

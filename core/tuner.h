@@ -29,7 +29,7 @@ int gf_tuner_exchange_threads(size_t bytes, int blocks);
 
 /* Expected microseconds from the call until the host knows, with these blocks. */
 double gf_tuner_one_shot_us(size_t bytes, int ranks, int blocks);
-double gf_tuner_agent_us(size_t bytes, int ranks);     /* of one piece, one-shot, when the agent is there */
+double gf_tuner_agent_us(size_t bytes, int ranks, int blocks);    /* of one piece, one-shot, when the agent is there */
 double gf_tuner_ring_us(size_t bytes, int ranks, int blocks);
 
 #endif

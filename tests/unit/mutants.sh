@@ -177,4 +177,30 @@ expect_failure thread 33 "end of a command before the barrier"
 expect_failure thread 36 "end of a share before the barrier"
 expect_failure thread 37 "end of a command before its helpers'"
 expect_failure thread 50 "helpers' words without acquire"
+
+# mutate FILE TEST SED-SCRIPT WHAT: one edit of a source that is plain arithmetic; its own test must notice.
+mutate() {
+    sed "$3" "$source/$1.c" > "$build/mutated.c"
+    if cmp -s "$source/$1.c" "$build/mutated.c"; then
+        echo "FAILED: nothing to edit for: $4"
+        failed=1
+        return
+    fi
+    $CC $flags "$build/mutated.c" "$source/$2.c" ${CMOCKA_LIBS--lcmocka} -o "$build/mutated"
+    if "$build/mutated" > "$build/log" 2>&1; then
+        echo "FAILED: not noticed: $1: $4"
+        failed=1
+    else
+        echo "ok: noticed: $1: $4"
+    fi
+}
+
+linger="core/linger tests/unit/test_linger"
+mutate $linger 's/account -= (int32_t)linger->us/account -= 0/' "to stay in vain costs nothing"
+mutate $linger 's/account += GF_LINGER_SAVED/account += 0/' "a call that finds it earns nothing"
+mutate $linger 's/2 \* linger->pause/linger->pause/' "trials come as often as at first"
+mutate $linger 's/--linger->rest == 0/false/' "no trial ever"
+mutate $linger 's/linger->account < 0/true/' "it rests after the first call in vain"
+mutate $linger 's/clamp(2 \* gap_us)/clamp(gap_us)/' "it stays no longer than the last gap"
+mutate $linger 's/linger->us - linger->us \/ 8/linger->us/' "it never stays less again"
 exit $failed

@@ -96,6 +96,19 @@ static void test_mixed_programs(void **state)
     }
 }
 
+/* A synchronisation among many calls is no reason to go without: nearly all of the others find it. */
+static void test_it_is_worth_while(void **state)
+{
+    struct program program = { .gap_us = 2, .sync_every = 64 };
+    struct gf_linger linger;
+    uint64_t by_agent;
+
+    (void)state;
+    gf_linger_init(&linger, GF_LINGER_AUTO, 0);
+    run(&linger, &program, CALLS, &by_agent);
+    assert_in_range(by_agent, CALLS / 64 * 62, CALLS);
+}
+
 /* It comes back when the program changes its ways. */
 static void test_a_program_that_changes(void **state)
 {
@@ -130,6 +143,7 @@ int main(void)
         cmocka_unit_test(test_calls_in_a_row_find_it),
         cmocka_unit_test(test_a_program_that_synchronises_loses_nothing),
         cmocka_unit_test(test_mixed_programs),
+        cmocka_unit_test(test_it_is_worth_while),
         cmocka_unit_test(test_a_program_that_changes),
         cmocka_unit_test(test_fixed),
     };
