@@ -33,15 +33,37 @@ static void run_member(void *argument)
     gf_block_complete(member->team.shared, member->team.thread);
 }
 
+/* With the option "filled" a launch begins when all its blocks have a place beside those of the process that run. */
+static void take_places(struct gf_emulated_queues *queues, int blocks)
+{
+    pthread_mutex_lock(&queues->lock);
+    while (queues->options.filled && queues->blocks + blocks > queues->options.blocks) {
+        pthread_cond_wait(&queues->done, &queues->lock);
+    }
+    queues->blocks += blocks;
+    pthread_mutex_unlock(&queues->lock);
+}
+
+static void leave_places(struct gf_emulated_queues *queues, int blocks)
+{
+    pthread_mutex_lock(&queues->lock);
+    queues->blocks -= blocks;
+    pthread_cond_broadcast(&queues->done);
+    pthread_mutex_unlock(&queues->lock);
+}
+
 static void run_launch(struct gf_operation *self, gf_stream *stream)
 {
     struct launch *launch = (struct launch *)self;
+    int blocks = (int)launch->members[0].team.blocks;
 
+    take_places(stream->queues, blocks);
     gf_solo_enter(&stream->queues->solo);
     __atomic_fetch_add(&stream->queues->kernels, 1, __ATOMIC_ACQ_REL);
     gf_pool_run_together(stream->queues->pool, launch->jobs, launch->threads);
     __atomic_fetch_sub(&stream->queues->kernels, 1, __ATOMIC_ACQ_REL);
     gf_solo_leave(&stream->queues->solo);
+    leave_places(stream->queues, blocks);
 }
 
 /* Makes sure that `threads` threads and the first `blocks` blocks are there. */

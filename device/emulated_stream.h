@@ -31,7 +31,8 @@ struct gf_emulated_queues {
     struct gf_solo solo;
     int kernels;                   /* that run; atomic */
     pthread_mutex_t lock;          /* guards what follows, and what the streams say it guards */
-    pthread_cond_t done;           /* some operation has finished */
+    pthread_cond_t done;           /* some operation or kernel has finished */
+    int blocks;                    /* of kernels that run */
     uint64_t last_ticket;          /* tickets are given in the order of submission, over all streams */
     gf_stream *streams;
     size_t created;                /* streams so far: each has delays of its own */

@@ -17,6 +17,7 @@ tests_core_programs = \
     tests/unit/test_core_agent \
     tests/unit/test_core_allreduce \
     tests/unit/test_core_copied \
+    tests/unit/test_core_filled \
     tests/unit/test_core_life \
     tests/unit/test_core_peers \
     tests/unit/test_core_sweep \
@@ -53,6 +54,8 @@ tests_unit_test_agent_post_SOURCES = tests/unit/test_agent_post.c
 tests_unit_test_agent_post_LDADD = $(tests_core_libs)
 tests_unit_test_core_agent_SOURCES = tests/unit/test_core_agent.c
 tests_unit_test_core_agent_LDADD = $(tests_core_libs)
+tests_unit_test_core_filled_SOURCES = tests/unit/test_core_filled.c
+tests_unit_test_core_filled_LDADD = $(tests_core_libs)
 tests_unit_test_familiar_SOURCES = tests/unit/test_familiar.c
 tests_unit_test_familiar_LDADD = $(tests_core_libs)
 tests_unit_test_linger_SOURCES = tests/unit/test_linger.c
