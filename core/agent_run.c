@@ -8,8 +8,9 @@
 
 #include "core/host_ordered.h"
 
-/* As in core/execute.c. */
-enum { LOOKS_PER_TURN = 256, TURNS_PER_QUERY = 4096 };
+/* As in core/execute.c; but the first turn of a wait is as long as a small command takes, so that none of those is kept waiting by
+ * progress of others. */
+enum { FIRST_LOOKS = 4096, LOOKS_PER_TURN = 256, TURNS_PER_QUERY = 4096 };
 
 /* A launch waits at least so long for its first command: the host needs some microseconds to learn that it runs. */
 enum { FIRST_LINGER_US = 50 };
@@ -117,9 +118,9 @@ static gf_status until_running(gf_agent *agent, const struct gf_host_wait *wait,
     return status;
 }
 
-static bool is_over(const gf_agent *agent, uint64_t number)
+static bool is_over(const gf_agent *agent, uint64_t number, int looks)
 {
-    for (int look = 0; look < LOOKS_PER_TURN; look++) {
+    for (int look = 0; look < looks; look++) {
         if (gf_command_ring_has_ended(&agent->ring, number)) {
             return true;
         }
@@ -133,7 +134,7 @@ static gf_status until_over(gf_agent *agent, uint64_t number, const struct gf_ho
 {
     gf_status status = GF_OK, cause = GF_OK;
 
-    for (uint32_t turn = 1; status == GF_OK && !is_over(agent, number); turn++) {
+    for (uint32_t turn = 1; status == GF_OK && !is_over(agent, number, turn == 1 ? FIRST_LOOKS : LOOKS_PER_TURN); turn++) {
         if (cause == GF_OK) {
             cause = poll(wait, why);
         }

@@ -6,7 +6,7 @@
 #   agent.sh RANKS [ROUNDS]
 # From the environment: what tests/mpi/run_mpi.sh needs.
 #
-# "row" is latency, where the agent should gain; "sync" and "memory" are programs that wait for the device after each call, with
+# The order matters: where a program has made the device wait, `auto` rests for many calls. "row" is latency, where the agent should gain; "sync" and "memory" are programs that wait for the device after each call, with
 # which `auto` should cost at most 3 % over `off`.
 set -eu
 
@@ -30,10 +30,9 @@ echo "$ranks ranks: habit, bytes, agent/blocks, us an iteration: median and mean
 round=0
 while [ $round -lt "$rounds" ]; do
     for agent in off auto 200; do
-        habits $agent 1 bytes=8 row sync memory bytes=4096 row bytes=32768 row
+        habits $agent 1 bytes=8 row bytes=4096 row bytes=32768 row bytes=8 sync memory
     done
-    habits 200 4 bytes=8 row bytes=32768 row
-    habits 200 8 bytes=8 row bytes=16384 row bytes=32768 row
+    habits auto 8 bytes=8 row bytes=4096 row bytes=16384 row bytes=32768 row
     round=$((round + 1))
 done
 
