@@ -101,7 +101,7 @@ static void test_large_ones_go_over_mapped_buffers(void **state)
 static void test_small_ones_go_to_the_agent(void **state)
 {
     struct gf_config config = default_config();
-    static const size_t counts[] = { 1, 2, 1000, 4 << 10 };
+    static const size_t counts[] = { 1, 2, 1000 };
 
     (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
@@ -117,10 +117,13 @@ static void test_small_ones_go_to_the_agent(void **state)
         assert_int_equal(plan.blocks, launched.blocks);
         assert_int_equal(plan.threads, launched.threads);
     }
-    struct gf_plan_input input = default_input(16 << 10);      /* 64 KiB: several blocks are faster */
+    struct gf_plan_input input = default_input(8 << 10);       /* 32 KiB: several blocks are faster */
 
     input.agents = true;
     assert_false(plan_of(&config, &input).agent);
+    config.agent_blocks = 8;                                    /* and the agent has them */
+    assert_true(plan_of(&config, &input).agent);
+    config.agent_blocks = 1;
     config.ll_slot_bytes = 128;
     input.count = 33;                                           /* two pieces */
     assert_false(plan_of(&config, &input).agent);
