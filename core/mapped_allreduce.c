@@ -20,15 +20,23 @@ gf_status gf_mapped_enter(struct gf_mapped *m, const struct gf_mapped_buffers *b
     return gf_registry_enter(&m->registry, all, what, why);
 }
 
+/* The rank whose data come first in the reduction of this rank's share. Of what is not reduced, the order matters. */
+static int first_rank(const struct gf_mapped *m, const struct gf_plan *plan, const struct gf_reduction *data)
+{
+    bool reduces = data->op != GF_REPLACE && data->op != GF_NO_OP;
+
+    return plan->ring_order && reduces ? (m->registry.rank + 1) % m->registry.ranks : 0;
+}
+
 gf_status gf_mapped_two_shot(struct gf_mapped *m, const struct gf_plan *plan, const struct gf_reduction *data,
                              struct gf_execution *e, struct gf_reason *why)
 {
     struct gf_two_shot_work work = { .data = *data, .epoch = m->registry.call };
-    int ranks = m->registry.ranks;
+    int ranks = m->registry.ranks, first = first_rank(m, plan, data);
     bool few = ranks <= GF_FEW_RANKS;
 
     for (int r = 0; r < ranks; r++) {
-        work.addresses[r] = gf_registry_address(&m->registry, r, SEND);
+        work.addresses[r] = gf_registry_address(&m->registry, (first + r) % ranks, SEND);
         work.addresses[ranks + r] = gf_registry_address(&m->registry, r, RECV);
         work.addresses[2 * ranks + r] = gf_registry_address(&m->registry, r, FLAGS);
     }

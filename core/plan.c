@@ -225,6 +225,17 @@ struct gf_plan_slot gf_plan_slot(const struct gf_config *config, enum gf_algorit
     return (struct gf_plan_slot){ .bytes = bytes, .data = config->ll_slot_bytes };
 }
 
+/* A program's calls may take two-shot in turn with what is taken where the buffers do not allow it. */
+static bool ring_otherwise(const struct gf_config *config, const struct gf_plan_input *input, size_t bytes)
+{
+    struct gf_plan_input without = *input;
+    struct gf_plan other = { .algorithm = GF_PLAN_NONE };
+
+    without.unavailable |= 1u << GF_PLAN_TWO_SHOT;
+    decide_kernel(config, &without, bytes, &other);
+    return other.algorithm == GF_PLAN_RING;
+}
+
 static void size_launch(const struct gf_config *config, const struct gf_plan_input *input, size_t bytes, struct gf_plan *plan)
 {
     if (plan->algorithm == GF_PLAN_ONE_SHOT || plan->algorithm == GF_PLAN_LL128) {
@@ -243,6 +254,7 @@ static void size_launch(const struct gf_config *config, const struct gf_plan_inp
         plan->blocks = gf_tuner_exchange_blocks(bytes, 1, input->blocks);
         plan->threads = gf_tuner_exchange_threads(bytes, plan->blocks);
     } else if (plan->algorithm == GF_PLAN_TWO_SHOT) {
+        plan->ring_order = ring_otherwise(config, input, bytes);
         plan->blocks = gf_tuner_two_shot_blocks(bytes, input->ranks, input->blocks);
         plan->threads = GF_BLOCK_THREADS;
     }

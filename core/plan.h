@@ -39,6 +39,7 @@ struct gf_plan {
     int blocks;              /* of the launch; 0 for what launches nothing */
     int threads;             /* of each block; 0 as blocks */
     uint32_t pieces;         /* one-shot: of the message; else 0 */
+    bool ring_order;         /* two-shot: reduces in the order in which the ring would, which would else be taken: the same bits */
     bool agent;              /* one-shot: by the agent where it is there, else launched */
     char reason[160];        /* one sentence: which path and why that */
 };

@@ -70,23 +70,23 @@ gf_status gf_ring_connect(struct gf_ring *ring, int channels, const struct gf_co
     return status;
 }
 
-/* Bytes that each of `blocks` blocks has of all, as gf_block_range (kernels/simple.h) divides them; the last ones have less. */
-static uint64_t block_share(uint64_t bytes, int blocks)
+/* As gf_even_share (kernels/simple.h); the last parts have less, or nothing. */
+static uint64_t even_share(uint64_t bytes, uint64_t parts)
 {
-    uint64_t share = (bytes + (uint64_t)blocks - 1) / (uint64_t)blocks;
+    uint64_t share = (bytes + parts - 1) / parts;
 
     return (share + GF_LINE - 1) / GF_LINE * GF_LINE;
 }
 
-/* Steps of FIFO `channel` in a launch, as gf_allreduce_ring makes them: rounds in which each rank has a piece of at most a slot,
- * and each piece goes round twice but for two hops. */
+/* Steps of FIFO `channel` in a launch, as gf_allreduce_ring makes them: rounds in which each rank's share has a piece of at most a
+ * slot, and each piece goes round twice but for two hops. */
 static uint64_t steps_of(const struct gf_ring *ring, const struct gf_plan *plan, uint64_t bytes, int channel)
 {
     uint64_t ranks = (uint64_t)ring->pattern.ranks, most = to_next(ring)->shape.slot_bytes;
-    uint64_t share = block_share(bytes, plan->blocks), begin = share * (uint64_t)channel;
-    uint64_t own = channel >= plan->blocks || begin >= bytes ? 0 : bytes - begin < share ? bytes - begin : share;
+    uint64_t share = even_share(bytes, ranks), part = even_share(share, (uint64_t)plan->blocks), begin = part * (uint64_t)channel;
+    uint64_t own = channel >= plan->blocks || begin >= share ? 0 : share - begin < part ? share - begin : part;
 
-    return (own + ranks * most - 1) / (ranks * most) * (2 * ranks - 2);
+    return (own + most - 1) / most * (2 * ranks - 2);
 }
 
 /* Both ends are told, as far as the host has a part in them. */

@@ -250,38 +250,38 @@ GF_INLINE bool gf_ring_step(const struct gf_team *team, struct gf_ring *ring, ui
     return true;
 }
 
-/* [begin, end) in bytes of one channel: in each round a piece a rank, at most a slot; the last round is split evenly too. */
-GF_INLINE void gf_ring_range(const struct gf_team *team, struct gf_ring *ring, uint64_t begin, uint64_t end)
+/* Piece p of a round lies in the p-th share of the data, of which each block has a part, and goes through it slot by slot. So the
+ * order in which an element is reduced depends on its share alone: from rank p + 1 round to rank p. */
+GF_INLINE void gf_ring_shares(const struct gf_team *team, struct gf_ring *ring, uint64_t total)
 {
     uint32_t rank = ring->work->task.rank, ranks = ring->work->task.ranks;
-    uint64_t most = ring->send.slot_bytes;
-    while (begin < end) {
-        uint64_t share = gf_even_share(end - begin, ranks);
-        share = share < most ? share : most;
+    uint64_t most = ring->send.slot_bytes, share = gf_even_share(total, ranks);
+    struct gf_range part = gf_block_range(team, share);
+    for (uint64_t first = part.begin; first < part.end; first += most) {
+        uint64_t length = part.end - first < most ? part.end - first : most;
         for (uint32_t s = 0; s < 2 * ranks - 1; s++) {
             uint32_t piece = (rank + 2 * ranks - 1 - s) % ranks;
-            uint64_t at = begin + piece * share < end ? begin + piece * share : end;
-            uint64_t bytes = end - at < share ? end - at : share;
+            uint64_t at = piece * share + first < total ? piece * share + first : total;
+            uint64_t bytes = total - at < length ? total - at : length;
             if (!gf_ring_step(team, ring, s, piece, at, bytes))
                 return;
         }
-        begin = end - begin < ranks * share ? end : begin + ranks * share;
     }
 }
 
 GF_INLINE void gf_allreduce_ring(const struct gf_team *team, const struct gf_ring_work *work)
 {
     uint64_t bytes = work->data.count * gf_element_bytes((enum gf_type)work->data.type);
-    struct gf_range range = gf_block_range(team, bytes);
 
     if (work->task.ranks == 1) {
+        struct gf_range range = gf_block_range(team, bytes);
         gf_copy_bytes(team, (char *)work->data.recv + range.begin, (const char *)work->data.send + range.begin,
                       range.end - range.begin);
     } else {
         struct gf_ring ring = {work, work->send[team->block], work->recv[team->block],
                                (enum gf_type)work->data.type, (enum gf_op)work->data.op};
         gf_team_barrier(team);    /* all threads have their copies before one writes the steps back */
-        gf_ring_range(team, &ring, range.begin, range.end);
+        gf_ring_shares(team, &ring, bytes);
         if (team->thread == 0) {
             work->send[team->block].step = ring.send.step;
             work->recv[team->block].step = ring.recv.step;

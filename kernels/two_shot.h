@@ -2,7 +2,7 @@
  *
  * Two-shot allreduce over buffers that all ranks have mapped (struct gf_two_shot_work): no copy but the one that is asked for.
  *
- * Each element is reduced by one thread of one rank, in rank order, and stored to all ranks: all get the same bits. That thread
+ * Each element is reduced by one thread of one rank, in an order that the host chose, and stored to all ranks: all get the same bits. That thread
  * alone loads it, from all ranks' send buffers, before it stores it, so send and receive buffers may be the same.
  *
  * One meeting a launch, at its end. Before it nothing has to be waited for: that a peer has entered, its data lie ready and its
@@ -48,7 +48,7 @@ GF_INLINE struct gf_range gf_two_shot_range(const struct gf_team *team, const st
     return range;
 }
 
-/* From all ranks' send buffers, in rank order, to all ranks' receive buffers. */
+/* From all ranks' send buffers, in their order, to all ranks' receive buffers. */
 GF_INLINE void gf_two_shot_reduce(const struct gf_team *team, const struct gf_two_shot_work *work)
 {
     struct gf_range range = gf_two_shot_range(team, work);

@@ -203,7 +203,7 @@ GF_STATIC_ASSERT(sizeof(struct gf_agent_work) == 56, "host and device agree on g
 
 /* Ring allreduce over Simple FIFOs: reduce-scatter, then allgather. One block a channel; block c owns send[c] to rank +
  * 1, recv[c]
- * from rank - 1 and the c-th part of the data. */
+ * from rank - 1 and the c-th part of each rank's share of the data. */
 struct gf_ring_work {
     struct gf_task task;
     struct gf_reduction data;
@@ -222,8 +222,9 @@ struct gf_two_shot_work {
     struct gf_task task;
     struct gf_reduction data;    /* of this rank */
     uint64_t epoch;              /* never 0 */
-    void *addresses[3 * GF_MAX_RANKS];    /* by rank, the own ones too: `ranks` send buffers, as many receive buffers, and as many
-                                             flags, ranks * GF_MAX_CHANNELS lines each; last, as in gf_one_shot_work */
+    void *addresses[3 * GF_MAX_RANKS];    /* the own ones too: `ranks` send buffers, in the order of the reduction; as many receive
+                                             buffers and flags, by rank, ranks * GF_MAX_CHANNELS lines each; last, as in
+                                             gf_one_shot_work */
 };
 GF_STATIC_ASSERT(sizeof(struct gf_two_shot_work) <= 4000, "a kernel takes 4 KiB of parameters");
 struct gf_two_shot_few_work {    /* its beginning, for at most GF_FEW_RANKS ranks */

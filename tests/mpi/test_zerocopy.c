@@ -4,7 +4,7 @@
  * allocation, at other offsets on each rank; in place on some ranks; the same buffers on several communicators.
  *
  * Usage: test_zerocopy [path=NAME] [rounds=N] PART...   with the parts reuse, offsets, communicators, and, where no setting asks for
- * an algorithm, familiar: which call with a buffer is the first that maps it; fresh: large calls with a new buffer each
+ * an algorithm, bits: the same results whichever way a call goes; familiar: which call with a buffer is the first that maps it; fresh: large calls with a new buffer each
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "examples/paths.h"
 #include "tests/mpi/values.h"
 
-enum { MOST = 6000, LARGE = 30000 };      /* elements of a call */
+enum { MOST = 6000, LARGE = 30000, LASTING = 70 };      /* elements of a call; calls that earn a mapping */
 
 /* What a rank contributes to element i of a call. */
 static int32_t contribution(uint64_t call, int rank, size_t i)
@@ -174,6 +174,54 @@ static void check_familiar(struct harness *h, const struct paths_counters *count
     buffer_destroy(&buffer, "familiar");
 }
 
+/* Values of all magnitudes, so that another order gives other bits. */
+static void fill_doubles(struct harness *h, struct buffer *buffer, size_t count, uint64_t seed)
+{
+    double *values = host_alloc(h, buffer->bytes);
+    uint64_t state = seed * 100 + (uint64_t)h->rank;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bits = random_next(&state);
+
+        values[i] = ((double)(bits >> 12) - (double)(1ull << 51)) * (double)(1ull << (bits & 31));
+    }
+    buffer_write(buffer, values);
+    free(values);
+}
+
+/* The same call on new buffers, again and again: it goes another way when these are known, which no bit tells. */
+static void check_bits(struct harness *h, const struct paths_counters *counters)
+{
+    static const size_t counts[] = { 12289, 20001, 33333, 100003 };
+
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        size_t bytes = counts[i] * sizeof(double);
+        char *first = host_alloc(h, bytes), *got = host_alloc(h, bytes);
+        struct paths before, after, taken;
+        struct buffer send, recv;
+
+        buffer_create(h, &send, GPUFIFO_MEMORY_DEVICE, bytes, 0);
+        buffer_create(h, &recv, GPUFIFO_MEMORY_DEVICE, bytes, 0);
+        fill_doubles(h, &send, counts[i], i + 1);
+        paths_read(counters, &before);
+        for (int call = 1; call <= LASTING; call++) {
+            MPI_Allreduce(send.data, recv.data, (int)counts[i], MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+            buffer_read(&recv, got);
+            if (call == 1) {
+                memcpy(first, got, bytes);
+            }
+            harness_check(h, memcmp(first, got, bytes) == 0, "%zu doubles: other bits in call %d", counts[i], call);
+        }
+        paths_read(counters, &after);
+        paths_difference(&before, &after, &taken);
+        harness_check(h, taken.count == 2, "%zu doubles: %d ways, not two", counts[i], taken.count);
+        buffer_destroy(&send, "bits");
+        buffer_destroy(&recv, "bits");
+        free(first);
+        free(got);
+    }
+}
+
 static void run_part(struct harness *h, const char *part, int rounds, const struct paths_counters *counters)
 {
     if (strcmp(part, "reuse") == 0) {
@@ -182,12 +230,14 @@ static void run_part(struct harness *h, const char *part, int rounds, const stru
         check_offsets(h, rounds);
     } else if (strcmp(part, "communicators") == 0) {
         check_communicators(h, rounds);
+    } else if (strcmp(part, "bits") == 0) {
+        check_bits(h, counters);
     } else if (strcmp(part, "familiar") == 0) {
         check_familiar(h, counters);
     } else if (strcmp(part, "fresh") == 0) {
         check_way(h, counters, NULL, rounds, rounds, "a new buffer");
     } else {
-        harness_check(h, false, "there is no part \"%s\": reuse, offsets, communicators, familiar, fresh", part);
+        harness_check(h, false, "there is no part \"%s\": reuse, offsets, communicators, bits, familiar, fresh", part);
     }
 }
 

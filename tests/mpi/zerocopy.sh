@@ -31,6 +31,10 @@ run 17 +blocks=64 algorithm=one_shot_mapped tests/mpi/test_allreduce limit=256 p
 for ranks in 2 3 8; do
     run $ranks tests/mpi/test_zerocopy familiar
 done
+for ranks in 2 3 4 5; do
+    run $ranks tests/mpi/test_zerocopy bits
+done
+run 4 +weak +blocks=32 simple_slot_bytes=1024 tests/mpi/test_zerocopy bits
 run 2 one_shot_bytes=4096 tests/mpi/test_allreduce limit=1048576 sizes bits
 run_prints "two-shot cannot be used, taking the next path: .*cannot be mapped" 3 +noipc verbose=1 transport=auto \
     tests/mpi/test_allreduce path=one_shot,ring limit=200000 sizes

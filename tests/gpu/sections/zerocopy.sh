@@ -13,6 +13,7 @@ runs() {
     done
     for ranks in 2 8; do
         run $ranks tests/mpi/test_zerocopy familiar
+        run $ranks tests/mpi/test_zerocopy bits
         run $ranks strict=1 $check_sizes --max 16M
     done
     for ranks in 2 8; do
