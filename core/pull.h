@@ -80,7 +80,8 @@ void gf_pull_explain_pull(const gf_pull_engine *engine, const struct gf_pull *pu
 /* Since the engine was made. */
 struct gf_pull_statistics {
     uint64_t launches;             /* of kernels; one may fetch several messages */
-    uint64_t by_agent, returned;   /* messages that were given to it, and those of them that it left lying: they are counted again */
+    uint64_t by_agent;             /* messages that were given to it, */
+    uint64_t returned;             /* and those of them that it left lying, which are counted again */
     uint64_t by_kernel, by_copy_engine;    /* messages that were given to either, */
     uint64_t rescued;              /* and those that went from the kernel to the copy engine, which are counted in both */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Small allreduces, or messages, of programs with different habits, each of which may suit an agent or not: microseconds an iteration,
- * median and mean, on rank 0. The results are checked. Run it with one value of coll_gpufifo_agent after the other
+ * Small allreduces, or messages, of programs with different habits, each of which may suit an agent or not: microseconds an
+ * iteration, median and mean, on rank 0. The results are checked. Run it with one value of coll_gpufifo_agent after the other
  * (tests/gpu/agent.sh); on the emulated device it shows that all is right, and no times that mean anything.
  *
  * Usage: agent_habits [iterations=N] [bytes=N] [beside] [message] HABIT...

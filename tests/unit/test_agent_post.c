@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Commands that are posted to the agent: none before it runs, what fits into its ring, and what it leaves lying. What keeps it busy is
- * an allreduce whose peer never comes, until the test raises the abort word: so nothing depends on time.
+ * Commands that are posted to the agent: none before it runs, what fits into its ring, and what it leaves lying. What keeps it
+ * busy is an allreduce whose peer never comes, until the test raises the abort word: so nothing depends on time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,8 @@ struct shared {
     uint32_t abort, error;
     uint64_t end[GF_COMMANDS];
     unsigned char from[BYTES], to[GF_COMMANDS][BYTES];
-    char here[2 * SLOT_BYTES] __attribute__((aligned(GF_LINE))), there[2 * SLOT_BYTES];    /* the peer's lines, which never come; ours */
+    char here[2 * SLOT_BYTES] __attribute__((aligned(GF_LINE)));    /* for the peer's lines, which never come */
+    char there[2 * SLOT_BYTES];    /* for ours */
 };
 
 struct fixture {
@@ -65,7 +66,8 @@ static void close_fixture(struct fixture *f)
 static bool post_pull(struct fixture *f, int i)
 {
     union gf_command_line line = { .pull = {
-        .kind = GF_COMMAND_PULL, .to_host = 1, .last = BYTES - 1, .from = f->seen->from, .to = f->seen->to[i], .end = &f->seen->end[i],
+        .kind = GF_COMMAND_PULL, .to_host = 1, .last = BYTES - 1, .from = f->seen->from, .to = f->seen->to[i],
+        .end = &f->seen->end[i],
     } };
 
     return gf_agent_post(f->agent, &line.command, &f->returned[i]);
@@ -102,8 +104,8 @@ static void move(struct fixture *f, int i)
 static bool post_stall(struct fixture *f, int table)
 {
     struct gf_command command = {
-        .kind = GF_COMMAND_ALLREDUCE, .type = GF_INT32, .op = GF_SUM, .blocks = 1, .table = (uint16_t)table, .send = f->seen->from,
-        .recv = f->seen->to[0], .count = 1, .epoch = 1,
+        .kind = GF_COMMAND_ALLREDUCE, .type = GF_INT32, .op = GF_SUM, .blocks = 1, .table = (uint16_t)table,
+        .send = f->seen->from, .recv = f->seen->to[0], .count = 1, .epoch = 1,
     };
 
     return gf_agent_post(f->agent, &command, &f->returned[0]);

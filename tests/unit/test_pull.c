@@ -222,8 +222,8 @@ static void send_agent_away(gf_agent *agent)
     (void)gf_agent_post(agent, &leave, &ignored);
 }
 
-/* One message after another, until the agent has had some: it is there as soon as its launch has begun. leaves: until it has left some
- * lying, which arrive all the same. */
+/* One message after another, until the agent has had some: it is there as soon as its launch has begun. leaves: until it has
+ * left some lying, which arrive all the same. */
 static int same_body(struct gftest_rank *rank)
 {
     enum { BYTES = 40, WANTED = 20, RETURNED = 3 };

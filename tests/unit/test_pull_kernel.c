@@ -117,7 +117,8 @@ static void start_threads(struct thread like, struct running *running)
 
 static void start_block(const struct launch *l, uint32_t block, struct running *running)
 {
-    start_threads((struct thread){ .kernel = GF_KERNEL_PULL_LIST, .work = &l->work, .block = block, .blocks = l->blocks }, running);
+    start_threads((struct thread){ .kernel = GF_KERNEL_PULL_LIST, .work = &l->work, .block = block, .blocks = l->blocks },
+                  running);
 }
 
 static void finish_block(struct running *running)
