@@ -81,6 +81,8 @@ void kr_local_at(struct kr *t, int r, enum gf_type type, enum gf_op op, int bloc
 /* By a gf_agent a rank, which leaves at the end; waits for it. One piece only: see kr_piece_bytes. */
 kr_run kr_agent;
 size_t kr_piece_bytes(const struct kr *t);
+/* By an agent of rank 0, in messages of the size that it takes; waits for them. Kernel addresses. */
+void kr_agent_pull(struct kr *t, char *to, const char *from, size_t bytes);
 
 /* Of rank 0: `bytes` bytes, from `from` to `to` (kernel addresses), in one piece. */
 void kr_pull(struct kr *t, void *to, const void *from, size_t bytes, int blocks);

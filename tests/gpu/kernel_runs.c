@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/agent.h"
+#include "core/host_ordered.h"
 #include "core/pack_plan.h"
 
 enum { WORD = 8, STRIDE = 16 };
@@ -136,6 +137,17 @@ struct agent_call {
     enum gf_op op;
 };
 
+/* Two blocks, which share what is worth it. */
+static gf_agent *agent_create(struct kr *t)
+{
+    const struct gf_config settings = { .agent = GF_AGENT_FIXED, .agent_us = 100, .agent_blocks = 2, .agent_start_us = 60000000 };
+    struct gf_reason why = { "" };
+    gf_agent *agent;
+
+    kr_need(t, gf_agent_create(t->device, &settings, &agent, &why), "agent", &why);
+    return agent;
+}
+
 static void *agent_call(void *argument)
 {
     const struct agent_call *call = argument;
@@ -143,12 +155,9 @@ static void *agent_call(void *argument)
     struct gf_one_shot_work work = lines_work(t, call->rank, 0);
     struct gf_reduction data = make_reduction(t, call->rank, call->type, call->op);
     struct gf_reason why = { "" };
-    gf_agent *agent;
+    gf_agent *agent = agent_create(t);
     int table;
-    const struct gf_config settings = { .agent = GF_AGENT_FIXED, .agent_us = 100, .agent_blocks = 1,
-                                        .agent_start_us = 60000000 };
 
-    kr_need(t, gf_agent_create(t->device, &settings, &agent, &why), "agent", &why);
     kr_need(t, gf_agent_introduce(agent, t->rank[call->rank].stream, &work, &table, &why), "agent's table", &why);
     for (uint32_t i = 0; i < 2; i++) {
         struct gf_command command = { .kind = GF_COMMAND_ALLREDUCE, .type = (uint8_t)call->type, .op = (uint8_t)call->op,
@@ -170,6 +179,7 @@ void kr_agent(struct kr *t, enum gf_type type, enum gf_op op)
 {
     struct agent_call calls[KR_RANKS_MOST];
 
+    t->launched[GF_KERNEL_AGENT] = true;
     for (int r = 0; r < t->shape.ranks; r++) {
         calls[r] = (struct agent_call){ .t = t, .rank = r, .type = type, .op = op };
         kr_need(t, pthread_create(&calls[r].thread, NULL, agent_call, &calls[r]) ? GF_NO_RESOURCE : GF_OK, "thread", NULL);
@@ -178,8 +188,40 @@ void kr_agent(struct kr *t, enum gf_type type, enum gf_op op)
         pthread_join(calls[r].thread, NULL);
         t->rank[r].done[0] = t->ticket;      /* the agent has other words for its ends, and they were waited for */
     }
-    t->launched[GF_KERNEL_AGENT] = true;
     t->epoch += 2;
+}
+
+/* Given until it has been moved, however often the agent leaves before. */
+static void agent_move(struct kr *t, gf_agent *agent, const struct gf_pull_command *pull, uint64_t *end)
+{
+    uint32_t returned = 0;
+    bool given = false;
+
+    *end = 0;
+    while (gf_host_observe(end) != GF_PULL_END) {
+        if (!given || gf_host_observe_flag(&returned)) {
+            union gf_command_line line = { .pull = *pull };
+
+            gf_agent_invite(agent);
+            given = gf_agent_post(agent, &line.command, &returned);
+        }
+        kr_need(t, gf_agent_collect(agent), "agent", NULL);
+    }
+}
+
+void kr_agent_pull(struct kr *t, char *to, const char *from, size_t bytes)
+{
+    uint64_t *end = &t->rank[0].done[KR_END];
+    gf_agent *agent = agent_create(t);
+
+    for (size_t at = 0; at < bytes; at += GF_PULL_COMMAND_MOST) {
+        size_t part = bytes - at < GF_PULL_COMMAND_MOST ? bytes - at : GF_PULL_COMMAND_MOST;
+        struct gf_pull_command pull = { .kind = GF_COMMAND_PULL, .last = (uint16_t)(part - 1), .from = from + at, .to = to + at,
+                                        .end = kr_address(t, end) };
+
+        agent_move(t, agent, &pull, end);
+    }
+    gf_agent_destroy(agent);
 }
 
 void kr_pull(struct kr *t, void *to, const void *from, size_t bytes, int blocks)

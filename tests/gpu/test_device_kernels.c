@@ -158,6 +158,11 @@ static void run_exchange_few(struct kr *t, char *to, char *from)
     run_exchange_by(t, to, from, GF_KERNEL_EXCHANGE_FEW, sizeof(struct gf_exchange_few_work));
 }
 
+static void run_agent_pull(struct kr *t, char *to, char *from)
+{
+    kr_agent_pull(t, to, from, COPIED);
+}
+
 static void check_copy(struct kr *t, const char *kernel, copy_run *run)
 {
     unsigned char *host = malloc(COPIED), *got = malloc(COPIED);
@@ -227,6 +232,7 @@ static void check_all(struct kr *t)
     check_copy(t, "copy list", run_copy_list);
     check_copy(t, "pull", run_pull);
     check_copy(t, "pull list", run_pull_list);
+    check_copy(t, "agent's pull", run_agent_pull);
     check_copy(t, "exchange", run_exchange);
     check_copy(t, "exchange of few", run_exchange_few);
     check_pack(t, false);
