@@ -42,6 +42,7 @@ static gf_status plan_and_connect(gf_comm *comm, const struct gf_exchange *x, st
     for (;;) {
         const struct gf_plan_input input = {
             .ranks = comm->peers.ranks, .blocks = comm->peers.blocks, .unavailable = comm->unavailable,
+            .kernels_may_wait = comm->peers.kernels_may_wait,
         };
 
         gf_plan_exchange(&comm->config, &input, x->in_place, count_of(x->take, input.ranks), bytes_of(x->take, input.ranks),
@@ -58,15 +59,19 @@ static gf_status plan_and_connect(gf_comm *comm, const struct gf_exchange *x, st
 static gf_status enter(gf_comm *comm, const struct gf_exchange *x, struct gf_reason *why)
 {
     const struct gf_registry_buffer none = gf_mapped_flags(&comm->mapped);
-    const struct gf_registry_buffer send = { x->send.address, x->send.bytes, &x->send.where, false };
+    bool patient = comm->config.mapped == GF_MAPPED_AUTO;
+    const struct gf_registry_buffer send = { x->send.address, x->send.bytes, &x->send.where, patient };
     const struct gf_registry_buffer buffers[GF_REGISTRY_BUFFERS] = { [SEND] = x->send.address ? send : none, none, none };
     struct gf_registry *registry = &comm->mapped.registry;
 
     memcpy(gf_registry_next_blocks(registry), x->give, (size_t)registry->ranks * sizeof *x->give);
     gf_status status = gf_registry_enter(registry, buffers, x->what, why);
 
+    if (status == GF_NO_RESOURCE) {
+        return GF_ERR_UNSUPPORTED;                /* the caller logs the reason */
+    }
     if (status == GF_ERR_UNSUPPORTED) {
-        gf_log(comm->log, comm->mapped.refused ? GF_LOG_CALL : gf_comm_warning(comm),
+        gf_log(comm->log, comm->mapped.refused ? GF_LOG_CALL : patient ? GF_LOG_PATH : gf_comm_warning(comm),
                "%s: %s cannot fetch from these buffers, taking the next path: %s", comm->name, x->name, why->text);
         comm->mapped.refused = true;
     }

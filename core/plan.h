@@ -61,7 +61,7 @@ struct gf_plan_input {
  * elements fit a size_t of bytes. */
 void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_input *input, struct gf_plan *plan);
 
-/* Decides how blocks are exchanged between the ranks' buffers. Of the input only ranks, blocks and unavailable count. in_place: ranks
+/* Decides how blocks are exchanged between the ranks' buffers. Of the input only ranks, blocks, kernels_may_wait and unavailable count. in_place: ranks
  * swap blocks. Algorithm and reason are the same on all ranks; the launch is this rank's own, which fetches `count` blocks, in
  * all `bytes` bytes. Pure. */
 void gf_plan_exchange(const struct gf_config *config, const struct gf_plan_input *input, bool in_place, int count, size_t bytes,

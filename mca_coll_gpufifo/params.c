@@ -37,7 +37,8 @@ static const mca_base_var_enum_value_t simple_buffer_values[] = {
 static const mca_base_var_enum_value_t pull_values[] = {
     {GF_FORCE_PULL_AUTO, "auto"}, {GF_FORCE_PULL_KERNEL, "kernel"}, {GF_FORCE_PULL_COPY_ENGINE, "copy_engine"}, {0, NULL}};
 static const mca_base_var_enum_value_t mapped_values[] = {
-    {GF_MAPPED_OFF, "off"}, {GF_MAPPED_KERNEL, "kernel"}, {GF_MAPPED_COPY, "copy"}, {0, NULL}};
+    {GF_MAPPED_OFF, "off"}, {GF_MAPPED_KERNEL, "kernel"}, {GF_MAPPED_COPY, "copy"},
+    {GF_MAPPED_AUTO, "auto"}, {0, NULL}};
 static const mca_base_var_enum_value_t verbose_values[] = {
     {GF_LOG_WARN, "warnings"}, {GF_LOG_PATH, "paths"}, {GF_LOG_CALL, "calls"}, {GF_LOG_DEBUG, "debug"}, {0, NULL}};
 
@@ -97,8 +98,8 @@ static void register_choices(mca_coll_gpufifo_component_t *component)
         MCA_BASE_VAR_TYPE_INT, pull_values, OPAL_INFO_LVL_6, &component->pull);
     register_variable(component, "mapped",
         "Whether blocking MPI_Alltoall, MPI_Alltoallv, MPI_Allgather, MPI_Allgatherv and MPI_Bcast fetch from the peers' device "
-        "buffers, which all ranks of a node map: off (they are staged through host memory), kernel (each rank launches one) or "
-        "copy (copies that the host starts). All ranks must have the same value",
+        "buffers, which all ranks of a node map: off (they are staged through host memory), kernel (each rank launches one), "
+        "copy (copies that the host starts) or auto (kernel, where kernels of all ranks run at once, from buffers that come again). All ranks must have the same value",
         MCA_BASE_VAR_TYPE_INT, mapped_values, OPAL_INFO_LVL_5, &component->mapped);
 }
 

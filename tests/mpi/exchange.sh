@@ -15,6 +15,13 @@ run 2 mapped=kernel tests/mpi/test_exchange path=exchange rounds=10000 most=40 r
 run 3 mapped=kernel tests/mpi/test_exchange communicators
 run 1 mapped=kernel tests/mpi/test_exchange random
 
+# By auto from buffers that come again, and only where kernels run at once.
+for ranks in 2 4; do
+    run $ranks mapped=auto tests/mpi/test_exchange path=exchange,staged random reuse
+done
+run 3 +solo mapped=auto tests/mpi/test_exchange path=staged random
+run 3 mapped=auto tests/mpi/test_mixed 4
+
 # Nothing waits on the device: kernels that cannot run at once are no hindrance.
 run 3 +solo mapped=kernel tests/mpi/test_exchange path=exchange random
 

@@ -346,6 +346,16 @@ static void test_exchanges(void **state)
     config.mapped = GF_MAPPED_COPY;
     gf_plan_exchange(&config, &input, false, 8, 64, &plan);
     assert_int_equal(plan.algorithm, GF_PLAN_EXCHANGE_COPY);
+    config.mapped = GF_MAPPED_AUTO;
+    input.unavailable = 0;
+    gf_plan_exchange(&config, &input, true, 8, 64, &plan);
+    assert_int_equal(plan.algorithm, GF_PLAN_STAGE);          /* kernels may not wait, so the GPU is in slices */
+    input.kernels_may_wait = true;
+    gf_plan_exchange(&config, &input, true, 8, 64, &plan);
+    assert_int_equal(plan.algorithm, GF_PLAN_EXCHANGE);
+    input.unavailable = 1u << GF_PLAN_EXCHANGE;
+    gf_plan_exchange(&config, &input, false, 8, 64, &plan);
+    assert_int_equal(plan.algorithm, GF_PLAN_STAGE);
     input.ranks = 1;
     gf_plan_exchange(&config, &input, true, 1, 64, &plan);
     assert_int_equal(plan.algorithm, GF_PLAN_LOCAL);
