@@ -124,8 +124,8 @@ static bool needs_mapping(const struct gf_plan *plan)
     return plan->algorithm == GF_PLAN_TWO_SHOT || plan->algorithm == GF_PLAN_ONE_SHOT_MAPPED;
 }
 
-/* These need buffers that all ranks have mapped. Where not all can, or it is not worth that yet, the call is planned again, on all
- * ranks alike, as if there were no such algorithm. Nothing is amiss where it was not asked for. */
+/* These need buffers that all ranks have mapped. Where not all can, or it is not worth that yet, the call is planned again, on
+ * all ranks alike, as if there were no such algorithm. Nothing is amiss where it was not asked for. */
 static gf_status map_buffers(gf_comm *comm, const struct gf_comm_buffers *buffers, size_t count, enum gf_type type, enum gf_op op,
                              struct gf_reason *why)
 {

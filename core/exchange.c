@@ -114,7 +114,8 @@ static gf_status list_pieces(const gf_comm *comm, const struct gf_exchange *x, c
     pieces->count = 0;
     for (int i = 0; i < ranks; i++) {
         int r = (me + i) % ranks;
-        uint64_t bytes = x->take[r].bytes, sent = ranks == 1 ? x->give[r].bytes : gf_registry_block(&comm->mapped.registry, r).bytes;
+        uint64_t bytes = x->take[r].bytes;
+        uint64_t sent = ranks == 1 ? x->give[r].bytes : gf_registry_block(&comm->mapped.registry, r).bytes;
 
         if (sent != bytes) {
             gf_reason_set(why, "rank %d sends %llu bytes to rank %d, which expects %llu: pass counts and datatypes that agree", r,

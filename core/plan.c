@@ -107,10 +107,10 @@ static void decide_kernel(const struct gf_config *config, const struct gf_plan_i
 
 static const char no_mps[] = "kernels of ranks that share a device cannot run at once here; NVIDIA's MPS would let them";
 
-/* An algorithm over mapped buffers was asked for, and these buffers or ranks do not allow it: as if nothing had been asked for, but
- * said. */
-static void decide_without_mapped(const struct gf_config *config, const struct gf_plan_input *input, const char *name, size_t bytes,
-                                  struct gf_plan *plan)
+/* An algorithm over mapped buffers was asked for, and these buffers or ranks do not allow it: as if nothing had been asked for,
+ * but said. */
+static void decide_without_mapped(const struct gf_config *config, const struct gf_plan_input *input, const char *name,
+                                  size_t bytes, struct gf_plan *plan)
 {
     struct gf_plan next = { .algorithm = GF_PLAN_NONE };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Places, records and verdicts of mapped buffers.
+ * Pages, records and verdicts of mapped buffers.
  */
 #include "core/registry.h"
 
@@ -11,16 +11,9 @@
 #include <time.h>
 
 #include "core/host_ordered.h"
+#include "core/registry_places.h"
 
-enum {
-    TURNS_PER_CLOCK = 256,             /* reading the clock costs more than a turn should */
-    WHY_LENGTH = 200                   /* of a sentence; `why` of a page holds it with what stands before */
-};
-
-static struct gf_registry_page *own_page(const struct gf_registry *g)
-{
-    return g->of[g->rank].page;
-}
+enum { TURNS_PER_CLOCK = 256 };        /* reading the clock costs more than a turn should */
 
 /* The page of every other rank. */
 static gf_status attach(struct gf_registry *g, const struct gf_segment_name *names, struct gf_reason *why)
@@ -53,7 +46,7 @@ static gf_status open_page(struct gf_registry *g, struct gf_segment_name *name, 
 
     if (status == GF_OK) {
         g->of[g->rank].page = g->segments[g->rank].address;
-        own_page(g)->process = g->device->driver->process;
+        gf_registry_own_page(g)->process = g->device->driver->process;
     }
     return status;
 }
@@ -86,161 +79,6 @@ gf_status gf_registry_create(struct gf_registry *g, struct gf_imports *imports, 
     }
     return GF_OK;
 }
-
-/* ---- this rank's own places ---- */
-
-static void empty_place(struct gf_registry *g, uint32_t place, struct gf_registry_record *record)
-{
-    gf_familiar_part(&g->familiar, g->calls[place]);
-    own_page(g)->places[place].id = 0;
-    g->used[place] = 0;
-    record->fresh |= 1u << place;
-}
-
-/* Empties the place if its buffer has been freed. */
-static void look_at_place(struct gf_registry *g, uint32_t place, struct gf_registry_record *record)
-{
-    const struct gf_buffer *buffer = &own_page(g)->places[place];
-    struct gf_pointer pointer;
-
-    if (buffer->id == 0 || g->used[place] == g->call) {
-        return;
-    }
-    if (gf_driver_pointer(g->device->driver, (const void *)(uintptr_t)buffer->base, &pointer) != GF_OK
-        || pointer.kind != GF_MEMORY_DEVICE || pointer.buffer_id != buffer->id) {
-        empty_place(g, place, record);
-    }
-}
-
-static uint32_t find_place(const struct gf_registry *g, uint64_t id)
-{
-    uint32_t place = 0;
-
-    while (place < GF_REGISTRY_PLACES && (own_page(g)->places[place].id != id)) {
-        place++;
-    }
-    return place;
-}
-
-/* An empty one, or that of the buffer which was not used for the longest time; those of this call are the latest. */
-static uint32_t oldest_place(const struct gf_registry *g)
-{
-    uint32_t oldest = 0;
-
-    for (uint32_t place = 1; place < GF_REGISTRY_PLACES; place++) {
-        if (g->used[place] < g->used[oldest]) {
-            oldest = place;
-        }
-    }
-    return oldest;
-}
-
-/* Gives a buffer that has none a place. */
-static gf_status take_place(struct gf_registry *g, const struct gf_pointer *where, uint32_t *taken,
-                            struct gf_registry_record *record, struct gf_reason *why)
-{
-    const struct gf_ipc_handle *handle;
-
-    if (gf_fault_hits(g->fault, GF_FAULT_IPC_EXPORT, why)) {
-        return GF_ERR_UNSUPPORTED;
-    }
-    gf_status status = gf_exports_get(&g->exports, where, &handle, why);
-    char *kernel_base = status == GF_OK ? gf_device_kernel_address(g->device, where->base) : NULL;
-
-    if (status != GF_OK) {
-        return status;
-    }
-    if (!kernel_base) {
-        gf_reason_set(why, "kernels cannot reach the memory at %p", where->base);
-        return GF_ERR_UNSUPPORTED;
-    }
-    uint32_t place = oldest_place(g);
-    struct gf_buffer *buffer = &own_page(g)->places[place];
-
-    *buffer = (struct gf_buffer){
-        .id = where->buffer_id, .base = (uintptr_t)where->base, .size = where->size, .handle = *handle,
-    };
-    memcpy(buffer->uuid, g->device->caps.uuid, sizeof buffer->uuid);
-    g->of[g->rank].kernel_base[place] = kernel_base;
-    g->calls[place] = 0;
-    record->fresh |= 1u << place;
-    *taken = place;
-    return GF_OK;
-}
-
-/* Is it time to map a buffer that may wait? Not if that would drive out one that is in use: they would take turns. */
-static bool is_worth_a_place(struct gf_registry *g, uint64_t id)
-{
-    uint64_t used = g->used[oldest_place(g)];
-
-    return gf_familiar_meet(&g->familiar, id, g->call) && (used == 0 || g->call - used > GF_REGISTRY_IDLE_CALLS);
-}
-
-/* The place of buffer i of this call, and where the buffer begins there. */
-static gf_status place_buffer(struct gf_registry *g, const struct gf_registry_buffer *buffer, int i,
-                              struct gf_registry_record *record, struct gf_reason *why)
-{
-    const struct gf_pointer *where = buffer->where;
-    struct gf_pointer found;
-    gf_status status = GF_OK;
-
-    if (!where) {
-        status = gf_driver_pointer(g->device->driver, buffer->address, &found);
-        where = &found;
-    }
-    if (status != GF_OK || where->kind != GF_MEMORY_DEVICE || where->buffer_id == 0) {
-        gf_reason_set(why, "%p is no device memory that others could map", buffer->address);
-        return GF_ERR_UNSUPPORTED;
-    }
-    uint64_t offset = (uint64_t)((const char *)buffer->address - (const char *)where->base);
-
-    if (offset > where->size || buffer->bytes > where->size - offset) {
-        gf_reason_set(why, "the buffer of %zu bytes at %p lies in several allocations", buffer->bytes, buffer->address);
-        return GF_ERR_UNSUPPORTED;
-    }
-    uint32_t place = find_place(g, where->buffer_id);
-
-    if (place == GF_REGISTRY_PLACES && buffer->patient && !is_worth_a_place(g, where->buffer_id)) {
-        gf_reason_set(why, "the buffer at %p is not mapped yet", buffer->address);
-        return GF_NO_RESOURCE;
-    }
-    if (place == GF_REGISTRY_PLACES) {
-        status = take_place(g, where, &place, record, why);
-        if (status != GF_OK) {
-            return status;
-        }
-    }
-    g->calls[place] += g->used[place] != g->call;
-    g->used[place] = g->call;
-    record->place[i] = (uint8_t)place;
-    record->offset[i] = offset;
-    return GF_OK;
-}
-
-static void write_record(struct gf_registry *g, const struct gf_registry_buffer *buffers, const uint64_t what[2])
-{
-    struct gf_registry_record *record = g->records[g->rank];
-    struct gf_reason why = { "" };
-
-    record->what[0] = what[0];
-    record->what[1] = what[1];
-    record->fresh = 0;
-    for (int i = 0; i < GF_REGISTRY_BUFFERS; i++) {
-        gf_status status = place_buffer(g, &buffers[i], i, record, &why);
-
-        if (status != GF_OK) {
-            record->place[i] = status == GF_NO_RESOURCE ? GF_REGISTRY_YOUNG : GF_REGISTRY_REFUSED;
-            snprintf(record->why, sizeof record->why, "%.*s", WHY_LENGTH, why.text);
-        }
-    }
-    look_at_place(g, g->look, record);
-    g->look = (g->look + 1) % GF_REGISTRY_PLACES;
-    for (uint32_t place = 0; place < GF_REGISTRY_PLACES && record->fresh; place++) {
-        look_at_place(g, place, record);
-    }
-}
-
-/* ---- all ranks' ---- */
 
 static uint64_t now_ns(void)
 {
@@ -326,14 +164,14 @@ static gf_status follow(struct gf_registry *g, int rank, struct gf_reason *why)
 
 static void judge(struct gf_registry *g)
 {
-    struct gf_registry_page *page = own_page(g);
+    struct gf_registry_page *page = gf_registry_own_page(g);
     struct gf_reason why = { "" };
 
     page->unmapped = 0;
     for (int r = 0; r < g->ranks; r++) {
         if (r != g->rank && follow(g, r, &why) != GF_OK) {
             page->unmapped |= 1ull << r;
-            snprintf(page->why, sizeof page->why, "the memory of rank %d could not be mapped: %.*s", r, WHY_LENGTH, why.text);
+            snprintf(page->why, sizeof page->why, "the memory of rank %d could not be mapped: %.*s", r, GF_REGISTRY_WHY_LENGTH, why.text);
         }
     }
     gf_host_publish(&page->judged, g->call);
@@ -390,9 +228,9 @@ gf_status gf_registry_enter(struct gf_registry *g, const struct gf_registry_buff
     bool fresh;
 
     g->call++;
-    g->records[g->rank] = &own_page(g)->records[g->call % 2];
-    write_record(g, buffers, what);
-    gf_host_publish(&own_page(g)->entered, g->call);
+    g->records[g->rank] = &gf_registry_own_page(g)->records[g->call % 2];
+    gf_registry_write_record(g, buffers, what);
+    gf_host_publish(&gf_registry_own_page(g)->entered, g->call);
     gf_status status = read_records(g, &fresh, why);
 
     if (status == GF_OK && fresh) {
@@ -405,7 +243,7 @@ gf_status gf_registry_leave(struct gf_registry *g, struct gf_reason *why)
 {
     gf_status status = GF_OK;
 
-    gf_host_publish(&own_page(g)->left, g->call);
+    gf_host_publish(&gf_registry_own_page(g)->left, g->call);
     for (int r = 0; r < g->ranks && status == GF_OK; r++) {
         status = wait_for(g, &g->of[r].page->left, why);
     }
