@@ -10,7 +10,8 @@ static gf_status export(const struct gf_exports *exports, const struct gf_pointe
                         struct gf_reason *why)
 {
     if (!pointer->ipc && !exports->by_fd) {
-        gf_reason_set(why, "memory at %p cannot be mapped by other processes: plain allocations of the device can", pointer->base);
+        gf_reason_set(why, "memory at %p cannot be mapped by other processes: plain allocations of the device can",
+                      pointer->base);
         return GF_ERR_UNSUPPORTED;
     }
     if (!pointer->ipc && pointer->buffer_id == 0) {

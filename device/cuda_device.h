@@ -110,8 +110,8 @@ gf_status gf_cuda_host_register(gf_device *device, void *address, size_t bytes, 
 gf_status gf_cuda_host_unregister(gf_device *device, void *address);
 void *gf_cuda_kernel_address(gf_device *device, const void *address);
 
-/* Maps physical memory at a fresh address, which kernels of this device reach, or leaves nothing; the mapping holds the memory. Our
- * context is current, as for unmap. */
+/* Maps physical memory at a fresh address, which kernels of this device reach, or leaves nothing; the mapping holds the memory.
+ * Our context is current, as for unmap. */
 CUresult gf_cuda_vmm_map(struct gf_cuda_device *device, CUmemGenericAllocationHandle physical, size_t bytes, CUdeviceptr *start);
 CUresult gf_cuda_vmm_unmap(struct gf_cuda_device *device, CUdeviceptr start, size_t bytes);
 /* May kernels of this device load and store there? For memory of the virtual memory functions, on whichever GPU it lies. */
@@ -135,7 +135,8 @@ void gf_cuda_ipc_close_all(struct gf_cuda_device *device);
 int gf_cuda_fd_give(void *context, const struct gf_fd_request *request, struct gf_reason *why);
 /* Can this device memory, no plain allocation, be shared by a descriptor? *server: who hands it out. GF_ERR_UNSUPPORTED with a
  * sentence. */
-gf_status gf_cuda_fd_export(struct gf_cuda_device *device, const struct gf_pointer *info, uint64_t *server, struct gf_reason *why);
+gf_status gf_cuda_fd_export(struct gf_cuda_device *device, const struct gf_pointer *info, uint64_t *server,
+                            struct gf_reason *why);
 /* Asks for the descriptor and maps the memory. GF_OK: *result is what the driver says to that; else it was not handed out. */
 gf_status gf_cuda_fd_import(struct gf_cuda_device *device, const struct gf_cuda_handle *handle, CUdeviceptr *start,
                             CUresult *result, struct gf_reason *why);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Memory of the virtual memory functions, shared between processes by a file descriptor. The exporter's server makes the descriptor
- * when an importer asks for it; the importer maps what it names, and closes it.
+ * Memory of the virtual memory functions, shared between processes by a file descriptor. The exporter's server makes the
+ * descriptor when an importer asks for it; the importer maps what it names, and closes it.
  *
- * Memory of stream-ordered pools is not shared. The driver can export it where the pool is made for that, but wants every importer to
- * unmap a pointer before its owner frees it, and who frees does not tell.
+ * Memory of stream-ordered pools is not shared. The driver can export it where the pool is made for that, but wants every
+ * importer to unmap a pointer before its owner frees it, and who frees does not tell.
  */
 #include "device/cuda_device.h"
 
@@ -53,14 +53,14 @@ gf_status gf_cuda_fd_export(struct gf_cuda_device *device, const struct gf_point
     const struct gf_cuda_api *api = gf_cuda_api_of(device);
     int fd;
     if (is_of_pool(api, info->base)) {
-        gf_reason_set(why, "memory of a stream-ordered pool (cudaMallocAsync) cannot be mapped by other processes for as long as its "
-                      "owner may free it unseen");
+        gf_reason_set(why, "memory of a stream-ordered pool (cudaMallocAsync) cannot be mapped by other processes for as long as "
+                      "its owner may free it unseen");
         return GF_ERR_UNSUPPORTED;
     }
     CUresult result = make_fd(api, (uint64_t)info->base, &fd);
     if (result != CUDA_SUCCESS) {
-        gf_cuda_fail(api, result, why, "memory of the virtual memory functions can be mapped by other processes only if it was made with "
-                     "CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR");
+        gf_cuda_fail(api, result, why, "memory of the virtual memory functions can be mapped by other processes only if it was "
+                     "made with CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR");
         return GF_ERR_UNSUPPORTED;
     }
     close(fd);

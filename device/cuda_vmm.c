@@ -7,7 +7,8 @@
 
 #include <stdlib.h>
 
-/* An allocation of the virtual memory functions that this process made here. Owned by the device's list, under its mappings_lock. */
+/* An allocation of the virtual memory functions that this process made here. Owned by the device's list, under its
+ * mappings_lock. */
 struct gf_cuda_piece {
     struct gf_cuda_piece *next;
     CUdeviceptr start;

@@ -216,8 +216,8 @@ gf_status gf_emulated_memory_alloc(struct gf_emulated_memory *memory, enum gf_me
     return allocate(memory, kind, GF_ALLOCATOR_PLAIN, bytes, address, why);
 }
 
-gf_status gf_emulated_memory_alloc_by(struct gf_emulated_memory *memory, enum gf_allocator allocator, size_t bytes, void **address,
-                                      struct gf_reason *why)
+gf_status gf_emulated_memory_alloc_by(struct gf_emulated_memory *memory, enum gf_allocator allocator, size_t bytes,
+                                      void **address, struct gf_reason *why)
 {
     return allocate(memory, GF_MEMORY_DEVICE, (int)allocator, bytes, address, why);
 }

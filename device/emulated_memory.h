@@ -63,8 +63,8 @@ void gf_emulated_memory_destroy(struct gf_emulated_memory *memory);
 gf_status gf_emulated_memory_alloc(struct gf_emulated_memory *memory, enum gf_memory_kind kind, size_t bytes, void **address,
                                    struct gf_reason *why);
 /* Device memory as that allocator makes it: it lies where all does, but what others may do with it is kept with it. */
-gf_status gf_emulated_memory_alloc_by(struct gf_emulated_memory *memory, enum gf_allocator allocator, size_t bytes, void **address,
-                                      struct gf_reason *why);
+gf_status gf_emulated_memory_alloc_by(struct gf_emulated_memory *memory, enum gf_allocator allocator, size_t bytes,
+                                      void **address, struct gf_reason *why);
 /* Who made this memory of the process's own device; false if it is none. */
 bool gf_emulated_memory_allocator(struct gf_emulated_memory *memory, const void *address, enum gf_allocator *allocator);
 /* GF_ERR_INVALID if address is not what alloc of this kind gave. Null is fine. Nobody may be using it any more. */

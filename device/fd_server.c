@@ -235,11 +235,12 @@ static gf_status ask(int socket, uint64_t name, const struct gf_fd_request *requ
 
     limit_waits(socket, ASK_SECONDS);
     if (!connect_to(socket, name)) {
-        gf_reason_set(why, "the process that shares this memory is not reached by a Unix socket (%s): it has ended, or has a network "
-                      "namespace of its own", strerror(errno));
+        gf_reason_set(why, "the process that shares this memory is not reached by a Unix socket (%s): it has ended, or has a "
+                      "network namespace of its own", strerror(errno));
         return GF_ERR_UNSUPPORTED;
     }
-    if (send(socket, request, sizeof *request, MSG_NOSIGNAL) != (ssize_t)sizeof *request || !receive_answer(socket, &theirs, fd)) {
+    if (send(socket, request, sizeof *request, MSG_NOSIGNAL) != (ssize_t)sizeof *request
+        || !receive_answer(socket, &theirs, fd)) {
         gf_reason_set(why, "the process that shares this memory does not hand out its file descriptor (%s)",
                       errno == EAGAIN ? "no answer in time" : strerror(errno));
         return GF_ERR_UNSUPPORTED;

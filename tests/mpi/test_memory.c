@@ -3,7 +3,8 @@
  * Messages and MPI_Allreduce with memory of each allocator that programs use: every rank sends to the next, then all reduce. Says
  * which path each took.
  *
- * Usage: test_memory [rounds=N] KIND[:MESSAGES[:COLLECTIVES]]...
+ * Usage: test_memory [rounds=N] [threads] KIND[:MESSAGES[:COLLECTIVES]]...
+ *   threads      messages and collectives at once, each by a thread of its own; from the next KIND on
  *   KIND         plain, vmm, vmm_private, pool, managed, pinned
  *   MESSAGES     all messages must take this path (pt2pt_pulled, ...), as the counters name it
  *   COLLECTIVES  all of MPI_Allreduce must (two_shot, ...)

@@ -21,7 +21,10 @@ struct fake_physical {
     unsigned types;              /* of handles that it can be exported as */
 };
 
-static struct fake_physical *physical_of(CUmemGenericAllocationHandle handle) { return (struct fake_physical *)(uintptr_t)handle; }
+static struct fake_physical *physical_of(CUmemGenericAllocationHandle handle)
+{
+    return (struct fake_physical *)(uintptr_t)handle;
+}
 
 static CUresult hold(int fd, size_t bytes, unsigned types, CUmemGenericAllocationHandle *handle)
 {
@@ -50,7 +53,8 @@ CUresult cuMemGetAllocationGranularity(size_t *bytes, const CUmemAllocationProp 
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes, const CUmemAllocationProp *wanted, unsigned long long flags)
+CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes, const CUmemAllocationProp *wanted,
+                     unsigned long long flags)
 {
     ENTER(fake_enter_initialised);
     if (bytes % GRANULARITY || flags || wanted->type != CU_MEM_ALLOCATION_TYPE_PINNED)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Memory of the virtual memory functions and of pools, against a fake libcuda.so.1: what is shared by a descriptor, what is refused,
- * and that nothing is left of either.
+ * Memory of the virtual memory functions and of pools, against a fake libcuda.so.1: what is shared by a descriptor, what is
+ * refused, and that nothing is left of either.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <stdbool.h>
 
 #include "tests/support/fake_cuda_run.h"
@@ -31,6 +32,16 @@ static struct gf_ipc_handle export(gf_device *device, const void *memory)
     if (gf_device_ipc_export(device, memory, &handle, &why) != GF_OK)
         fail_msg("%s", why.text);
     return fake_cuda_from_another_process(handle);
+}
+
+static int open_files(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    int count = 0;
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
 }
 
 static void test_shared(void **state)
@@ -67,6 +78,7 @@ static void test_freed(void **state)
     gf_device *device = fake_cuda_open_device();
     struct gf_reason why = { "" };
     bool same = false;
+    int descriptors = 0;
     for (int round = 0; round < 20; round++) {
         char *memory = alloc_by(device, GF_ALLOCATOR_VMM_FD), *again;
         struct gf_ipc_handle handle = export(device, memory);
@@ -74,6 +86,8 @@ static void test_freed(void **state)
 
         assert_int_equal(gf_device_free(device, memory), GF_OK);
         assert_int_equal(fake->physicals, 0);
+        assert_true(round == 0 || open_files() == descriptors);
+        descriptors = open_files();
         assert_int_equal(gf_device_ipc_open(device, &handle, &mapped, &why), GF_ERR_UNSUPPORTED);
         assert_says(&why, "has freed this memory");
         assert_null(mapped);

@@ -53,6 +53,14 @@ static void test_kept(void **state)
     assert_int_equal(gf_imports_get(imports, PROCESS, &offer, &again, &why), GF_OK);
     assert_ptr_equal(again, first);
     assert_int_equal(fake->calls("cuIpcOpenMemHandle_v2"), 1);
+    for (uint64_t process = OTHER_PROCESS; process < 3 * GF_IMPORTS_BUCKETS; process++) {      /* whose ids are their own */
+        struct gf_import *other;
+
+        assert_int_equal(gf_imports_get(imports, process, &offer, &other, &why), GF_OK);
+        assert_ptr_not_equal(other, first);
+        gf_imports_put(imports, other);
+    }
+    assert_int_equal(imports->idle, GF_IMPORTS_IDLE);
     gf_imports_put(imports, again);
     gf_imports_destroy(imports);
     assert_int_equal(fake->mappings, 0);

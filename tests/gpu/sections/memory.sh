@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# memory of each allocator that programs use, in messages and in MPI_Allreduce by two_shot: results, and the path each takes, with the
-# variable vmm and without, under MPS and without it; one-way times of vmm memory mapped, copied, and of plain memory
+# memory of each allocator that programs use, in messages and in MPI_Allreduce by two_shot: results, and the path each takes,
+# with the variable vmm and without, under MPS and without it; one-way times of vmm memory mapped, copied, and of plain memory
 
 every="plain pool vmm vmm_private managed pinned"
 
@@ -26,8 +26,8 @@ runs_nomps() {
 # measure KIND VALUE-OF-VMM
 measure() {
     echo "== latency, $1 memory, vmm=$2"
-    "$source/tests/mpi/run_mpi.sh" 2 --mca coll_gpufifo_vmm "$2" "$build/gpufifo-bench" latency --memory "$1,$1" --min 8 --factor 64 \
-        --max 128M --iterations 50 --warmup 5
+    "$source/tests/mpi/run_mpi.sh" 2 --mca coll_gpufifo_vmm "$2" "$build/gpufifo-bench" latency --memory "$1,$1" \
+        --min 8 --factor 64 --max 128M --iterations 50 --warmup 5
 }
 
 measures() {
