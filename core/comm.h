@@ -28,8 +28,8 @@ struct gf_comm_setup {
     gf_device *device;                          /* lives as long as the communicator */
     const struct gf_transport *const *transports;      /* null-terminated, best first */
     const struct gf_host_executor *host_executor;      /* null: none */
-    struct gf_imports *imports;                 /* of the device, lives as long as the communicator; null: none, and no algorithm
-                                                   maps buffers */
+    struct gf_imports *imports;                 /* of the device, lives as long as the communicator; null: none, and no memory of
+                                                   peers is mapped */
     struct gf_proxy *proxy;                     /* of the device, lives as long as the communicator; null: none */
     gf_agent *agent;                            /* of this device, lives as long as the communicator; null: none */
     int device_ranks;                           /* processes of the job that may run our kernels on this device at once, in any

@@ -160,6 +160,8 @@ static void init_link(struct gf_link *link, bool is_sender, int me, int peer, co
                       const struct gf_connect_setup *setup)
 {
     gf_connector_init(&link->connector, is_sender, me, peer, shape, setup->device, setup->stream, setup->fault);
+    link->connector.imports = setup->imports;
+    link->connector.bootstrap = setup->bootstrap;
     link->connector.proxy = setup->proxy;
     link->connector.abort = setup->abort;
 }

@@ -31,7 +31,7 @@ struct gf_connect_setup {
     gf_device *device;
     gf_stream *stream;
     struct gf_fault *fault;
-    struct gf_imports *imports;                    /* of the device; null: none, and nothing of the program's is mapped */
+    struct gf_imports *imports;                    /* of the device; null: none, and no memory of peers is mapped */
     struct gf_proxy *proxy;                        /* null: none, and no transport that needs one */
     struct gf_abort *abort;                        /* may be null without a proxy; outlives the pattern */
 };

@@ -49,6 +49,8 @@ struct gf_endpoint {
 };
 
 struct gf_abort;                                /* core/abort.h */
+struct gf_bootstrap;                            /* core/bootstrap.h */
+struct gf_imports;                              /* core/imports.h */
 struct gf_proxy;                                /* proxy/proxy.h; core passes it on to transports */
 
 /* Owned by its pattern (core/connect.h); state, transport and shape are written by core/connector.c only, private and
@@ -64,7 +66,9 @@ struct gf_connector {
     gf_device *device;
     gf_stream *stream;                          /* for fills while setting up */
     struct gf_fault *fault;                     /* null in production; each step by one thread at a time */
-    struct gf_proxy *proxy;                     /* this device's, or null; set after gf_connector_init, as the next */
+    struct gf_imports *imports;                 /* this device's; set after gf_connector_init, as the next ones */
+    const struct gf_bootstrap *bootstrap;       /* whose progress is made while a mapping waits, or null */
+    struct gf_proxy *proxy;                     /* this device's, or null */
     struct gf_abort *abort;                     /* whom a proxy tells of its failures, or null */
 };
 

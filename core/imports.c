@@ -5,8 +5,12 @@
 #include "core/imports.h"
 
 #include <assert.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+enum { PATIENCE_SECONDS = 1 };
 
 static struct gf_import **bucket_of(struct gf_imports *imports, uint64_t process, uint64_t buffer_id)
 {
@@ -33,7 +37,15 @@ static void add_to_idle(struct gf_imports *imports, struct gf_import *import)
     imports->stale_bytes += import->stale ? import->size : 0;
 }
 
-/* Unmaps one that is in no list of idle ones. */
+static void close_mapping(struct gf_imports *imports, struct gf_import *import)
+{
+    if (import->address) {
+        gf_device_ipc_close(imports->device, import->address);
+        import->address = import->kernel_address = NULL;
+    }
+}
+
+/* Forgets one that is in no list of idle ones. */
 static void unmap(struct gf_imports *imports, struct gf_import *import)
 {
     struct gf_import **link = bucket_of(imports, import->process, import->buffer_id);
@@ -42,7 +54,7 @@ static void unmap(struct gf_imports *imports, struct gf_import *import)
         link = &(*link)->next;
     }
     *link = import->next;
-    gf_device_ipc_close(imports->device, import->address);
+    close_mapping(imports, import);
     free(import);
 }
 
@@ -97,8 +109,8 @@ static gf_status open_mapping(struct gf_imports *imports, const struct gf_buffer
     return GF_OK;
 }
 
-/* CUDA does not map one piece of memory twice in a process. Small allocations share pieces, so a new buffer may be refused because
- * one is mapped still that was freed. Is there any to close that nobody uses? */
+/* A new buffer is refused where one is mapped still that was freed; small allocations share pieces of memory, so that it need not
+ * have overlapped. Is there any to close that nobody uses? */
 static bool drop_idle(struct gf_imports *imports, uint64_t process, bool stale_only)
 {
     struct gf_import *next;
@@ -114,6 +126,35 @@ static bool drop_idle(struct gf_imports *imports, uint64_t process, bool stale_o
     return any;
 }
 
+/* The same for those that are only held. */
+static bool close_held(struct gf_imports *imports, uint64_t process)
+{
+    bool any = false;
+
+    for (int i = 0; i < GF_IMPORTS_BUCKETS; i++) {
+        for (struct gf_import *import = imports->buckets[i]; import; import = import->next) {
+            if (import->process == process && import->stale && import->held > 0 && import->held == import->uses
+                && import->address) {
+                close_mapping(imports, import);
+                any = true;
+            }
+        }
+    }
+    return any;
+}
+
+static bool any_stale_in_use(const struct gf_imports *imports, uint64_t process, const struct gf_buffer *buffer)
+{
+    for (int i = 0; i < GF_IMPORTS_BUCKETS; i++) {
+        for (const struct gf_import *import = imports->buckets[i]; import; import = import->next) {
+            if (import->process == process && import->stale && import->uses > 0 && import->address && overlaps(import, buffer)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static gf_status add(struct gf_imports *imports, uint64_t process, const struct gf_buffer *buffer, struct gf_import **added,
                      struct gf_reason *why)
 {
@@ -127,13 +168,15 @@ static gf_status add(struct gf_imports *imports, uint64_t process, const struct 
     gf_status status = open_mapping(imports, buffer, import, why);
 
     for (int try = 0; try < 2 && status == GF_ERR_UNSUPPORTED; try++) {
-        if (drop_idle(imports, process, try == 0)) {
+        bool closed = drop_idle(imports, process, try == 0);
+
+        if (close_held(imports, process) || closed) {
             status = open_mapping(imports, buffer, import, why);
         }
     }
     if (status != GF_OK) {
         free(import);
-        return status;
+        return status == GF_ERR_UNSUPPORTED && any_stale_in_use(imports, process, buffer) ? GF_NO_RESOURCE : status;
     }
     struct gf_import **bucket = bucket_of(imports, process, buffer->id);
 
@@ -163,6 +206,9 @@ static gf_status get(struct gf_imports *imports, uint64_t process, const struct 
         if (status != GF_OK) {
             return status;
         }
+    } else if (!import->address) {
+        gf_reason_set(why, "the buffer has been freed by its owner");
+        return GF_ERR_UNSUPPORTED;
     } else if (import->uses == 0) {
         take_from_idle(imports, import);
     }
@@ -181,6 +227,31 @@ gf_status gf_imports_get(struct gf_imports *imports, uint64_t process, const str
     return status;
 }
 
+gf_status gf_imports_await(struct gf_imports *imports, uint64_t process, const struct gf_buffer *buffer,
+                           const struct gf_bootstrap *bootstrap, struct gf_import **found, struct gf_reason *why)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const time_t end = now.tv_sec + PATIENCE_SECONDS;
+    gf_status status = gf_imports_get(imports, process, buffer, found, why);
+
+    while (status == GF_NO_RESOURCE && bootstrap && bootstrap->progress && now.tv_sec <= end) {
+        bootstrap->progress(bootstrap->ctx);
+        sched_yield();
+        status = gf_imports_get(imports, process, buffer, found, why);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    }
+    return status == GF_NO_RESOURCE ? GF_ERR_UNSUPPORTED : status;
+}
+
+void gf_imports_share(struct gf_imports *imports, struct gf_import *import)
+{
+    pthread_mutex_lock(&imports->lock);
+    import->uses++;
+    pthread_mutex_unlock(&imports->lock);
+}
+
 /* The lock is held. */
 static void end_use(struct gf_imports *imports, struct gf_import *import)
 {
@@ -188,7 +259,7 @@ static void end_use(struct gf_imports *imports, struct gf_import *import)
     if (--import->uses > 0) {
         return;
     }
-    if (import->unwanted) {
+    if (import->unwanted || !import->address) {
         unmap(imports, import);
         return;
     }
@@ -211,6 +282,24 @@ void gf_imports_drop(struct gf_imports *imports, struct gf_import *import)
 {
     if (import) {
         pthread_mutex_lock(&imports->lock);
+        import->unwanted = true;
+        end_use(imports, import);
+        pthread_mutex_unlock(&imports->lock);
+    }
+}
+
+void gf_imports_hold(struct gf_imports *imports, struct gf_import *import)
+{
+    pthread_mutex_lock(&imports->lock);
+    import->held++;
+    pthread_mutex_unlock(&imports->lock);
+}
+
+void gf_imports_release(struct gf_imports *imports, struct gf_import *import)
+{
+    if (import) {
+        pthread_mutex_lock(&imports->lock);
+        import->held--;
         import->unwanted = true;
         end_use(imports, import);
         pthread_mutex_unlock(&imports->lock);

@@ -3,8 +3,9 @@
  * Memory of other processes that is mapped here: opening a mapping takes 150 µs and more, so it is kept for the next message
  * from the same buffer, until room is needed or its owner turns out to have freed it.
  *
- * One table a process and device, which messages (core/pull.h) and all communicators' registries (core/registry.h) share: CUDA
- * does not map one piece of memory twice in a process, so a mapping that is kept for one of them may have to go for another.
+ * One table a process and device for all that map memory of peers: messages (core/pull.h), registries (core/registry.h) and
+ * transports. CUDA maps what is alive side by side, but refuses (CUDA_ERROR_ALREADY_MAPPED) what lies where something lay that its
+ * owner has freed and that is mapped here still; so a mapping that is kept for one of them may have to go for another.
  *
  * A buffer id is never used again in its process, so a mapping is never taken for that of a newer buffer at the same address.
  * The older mapping is *stale*, and keeps memory from being used that its owner has freed. Closing one waits for all kernels of
@@ -21,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/bootstrap.h"
 #include "core/buffer.h"
 
 enum { GF_IMPORTS_IDLE = 256, GF_IMPORTS_STALE_BYTES = 256 << 20, GF_IMPORTS_BUCKETS = 128 };
@@ -31,12 +33,12 @@ struct gf_import {
     struct gf_import *older, *newer;   /* while idle: by last use */
     uint64_t process;              /* of the owner: gf_driver.process there */
     uint64_t buffer_id, base, size;
-    char *address;                 /* user address of the start of the allocation */
+    char *address;                 /* user address of the start of the allocation; null: closed, since it was stale and in the way */
     char *kernel_address;
     bool same_device;              /* as the one that maps */
     bool stale;                    /* its owner has freed the buffer */
     bool unwanted;                 /* is closed when nobody uses it any more */
-    uint32_t uses;
+    uint32_t uses, held;           /* of the uses so many are holds */
 };
 
 /* The contents are the table's own; tests read them. */
@@ -55,14 +57,27 @@ gf_status gf_imports_create(gf_device *device, struct gf_imports **imports, stru
 /* Unmaps all, in use or not. Accepts null. */
 void gf_imports_destroy(struct gf_imports *imports);
 
-/* The mapping of the allocation of that process, with one more use. */
+/* The mapping of the allocation of that process, with one more use. GF_NO_RESOURCE: what is freed and in the way is in use still,
+ * by a kernel that was cancelled and has not left; come again. */
 gf_status gf_imports_get(struct gf_imports *imports, uint64_t process, const struct gf_buffer *buffer, struct gf_import **import,
                          struct gf_reason *why);
+
+/* The same for those who can wait: comes again, with the owner's progress in between, for a second at most. No GF_NO_RESOURCE. */
+gf_status gf_imports_await(struct gf_imports *imports, uint64_t process, const struct gf_buffer *buffer,
+                           const struct gf_bootstrap *bootstrap, struct gf_import **import, struct gf_reason *why);
+
+/* One more use of one that is in use. */
+void gf_imports_share(struct gf_imports *imports, struct gf_import *import);
 
 /* One use less. What nobody uses is kept, GF_IMPORTS_IDLE mappings at most. import may be null. */
 void gf_imports_put(struct gf_imports *imports, struct gf_import *import);
 
 /* The same, and the mapping is not wanted any more: it is closed with its last use, which may be this one. */
 void gf_imports_drop(struct gf_imports *imports, struct gf_import *import);
+
+/* Makes a hold of one use: the mapping is there for later, and no work of the device uses it once its owner may free the buffer. So it
+ * may be closed when it is stale and a new one wants its place. A hold ends by gf_imports_release, which else is like drop. */
+void gf_imports_hold(struct gf_imports *imports, struct gf_import *import);
+void gf_imports_release(struct gf_imports *imports, struct gf_import *import);
 
 #endif

@@ -4,7 +4,8 @@
  */
 #include "core/mapped.h"
 
-/* CUDA hands out memory in pieces of this size, and maps such a piece in another process once: the flags have theirs alone. */
+/* CUDA hands out memory in pieces of this size. The flags have theirs alone: then none of the program's buffers that is freed
+ * and still mapped can be in their way. */
 enum { DEVICE_PIECE = 2 << 20 };
 
 static size_t flags_bytes(int ranks)

@@ -200,7 +200,7 @@ static gf_status find_source(gf_pull_engine *engine, const struct gf_attached *a
         pull->from = pull->import->address + offer->offset;
         pull->kernel_from = pull->import->kernel_address + offer->offset;
     }
-    return status;
+    return status == GF_NO_RESOURCE ? GF_ERR_UNSUPPORTED : status;      /* there is another way */
 }
 
 static struct gf_pull_route route_of(const gf_pull_engine *engine, const struct gf_pull *pull)
@@ -370,6 +370,11 @@ void gf_pull_engine_progress(gf_pull_engine *engine)
         }
     }
     gf_flights_look(engine, now);
+}
+
+bool gf_pull_engine_trails(const gf_pull_engine *engine)
+{
+    return __atomic_load_n(&engine->flying, __ATOMIC_RELAXED) > 0;
 }
 
 gf_status gf_pull_refuse(gf_pull_engine *engine, const struct gf_offer_name *name, struct gf_reason *why)

@@ -90,6 +90,9 @@ struct gf_pull_statistics gf_pull_engine_statistics(const gf_pull_engine *engine
 /* Launches what was started, and rescues what cannot start. Costs a few nanoseconds when idle. */
 void gf_pull_engine_progress(gf_pull_engine *engine);
 
+/* Is a kernel still to leave, though its pulls may have ended? Until then it keeps what was mapped for it. Any thread; a load. */
+bool gf_pull_engine_trails(const gf_pull_engine *engine);
+
 /* Ends an offer that will not be pulled: its sender gets an error. */
 gf_status gf_pull_refuse(gf_pull_engine *engine, const struct gf_offer_name *name, struct gf_reason *why);
 

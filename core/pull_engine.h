@@ -88,7 +88,7 @@ struct gf_pull_engine {
     bool shared;                               /* a peer has sent a message from the engine's device */
     bool invites;                              /* the agent was wanted, and was not there */
     struct gf_pull_queue waiting;              /* for a launch, in the order in which they were started */
-    uint32_t flying;                           /* flights that are not idle */
+    uint32_t flying;                           /* flights that are not idle; atomic, for gf_pull_engine_trails */
     uint32_t draining;
     bool moved_on;                             /* a launch has ended since the last look at the clock */
     bool burst;                                /* messages come faster than one launch each */

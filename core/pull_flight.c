@@ -26,7 +26,7 @@ void gf_flight_rest(gf_pull_engine *engine, struct gf_flight *flight)
     }
     flight->count = 0;
     flight->state = GF_FLIGHT_IDLE;
-    engine->flying--;
+    __atomic_fetch_sub(&engine->flying, 1, __ATOMIC_RELAXED);
 }
 
 void gf_pull_end(gf_pull_engine *engine, struct gf_pull *pull, gf_status status)
@@ -89,7 +89,7 @@ static void take_place(gf_pull_engine *engine, struct gf_flight *flight, struct 
 {
     if (flight->state == GF_FLIGHT_IDLE) {
         flight->state = GF_FLIGHT_FLYING;
-        engine->flying++;
+        __atomic_fetch_add(&engine->flying, 1, __ATOMIC_RELAXED);
     }
     pull->flight = flight;
     pull->place = flight->count++;

@@ -48,7 +48,7 @@ static void hand_over(gf_pull_engine *engine, struct gf_flight *flight, struct g
     flight->places[pull->place].pull = NULL;
     flight->under_way--;
     if (pull->import) {
-        pull->import->uses++;
+        gf_imports_share(engine->imports, pull->import);
     }
     pull->flight = NULL;
     pull->path = GF_PULL_COPY_ENGINE;

@@ -141,7 +141,7 @@ static gf_status follow(struct gf_registry *g, int rank, struct gf_reason *why)
 
     for (uint32_t place = 0; place < GF_REGISTRY_PLACES; place++) {
         if (fresh >> place & 1) {
-            gf_imports_drop(g->imports, of->imports[place]);
+            gf_imports_release(g->imports, of->imports[place]);
             of->imports[place] = NULL;
         }
     }
@@ -152,10 +152,11 @@ static gf_status follow(struct gf_registry *g, int rank, struct gf_reason *why)
             continue;
         }
         status = gf_fault_hits(g->fault, GF_FAULT_IPC_OPEN, why) ? GF_ERR_UNSUPPORTED
-            : gf_imports_get(g->imports, of->page->process, &of->page->places[place], import, why);
+            : gf_imports_await(g->imports, of->page->process, &of->page->places[place], g->watch->bootstrap, import, why);
         if (status != GF_OK) {
             *import = NULL;
         } else {
+            gf_imports_hold(g->imports, *import);
             of->kernel_base[place] = (*import)->kernel_address;
         }
     }
@@ -254,7 +255,7 @@ void gf_registry_destroy(struct gf_registry *g)
 {
     for (int r = 0; g->of && r < g->ranks; r++) {
         for (int place = 0; place < GF_REGISTRY_PLACES; place++) {
-            gf_imports_drop(g->imports, g->of[r].imports[place]);
+            gf_imports_release(g->imports, g->of[r].imports[place]);
         }
     }
     for (int r = 0; g->segments && r < g->ranks; r++) {

@@ -197,10 +197,29 @@ static gf_status unmap(const struct gf_emulated_memory *memory, const struct gf_
     return fresh == MAP_FAILED ? GF_ERR_SYSTEM : GF_OK;
 }
 
+/* As CUDA refuses it: memory that its owner has freed and that is mapped here still is in the way of what lies there now. The lock is
+ * held. */
+static bool is_in_the_way(const struct gf_emulated_memory *memory, const struct handle *source)
+{
+    for (const struct gf_import *import = memory->first_import; import; import = import->next) {
+        const struct handle *other = &import->source;
+
+        if (!other->server && other->pid == source->pid && other->inode == source->inode && other->device == source->device
+            && other->start < source->start + source->bytes && source->start < other->start + other->bytes) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Maps an allocation that is not mapped yet. The lock is held. */
 static gf_status add_import(struct gf_emulated_memory *memory, int fd, const struct handle *source, struct gf_import **added,
                             struct gf_reason *why)
 {
+    if (!source->server && is_in_the_way(memory, source)) {
+        gf_reason_set(why, "memory that process %d has freed lies in the way of this and is mapped here still", source->pid);
+        return GF_ERR_UNSUPPORTED;
+    }
     struct gf_import *import = malloc(sizeof *import);
     uint64_t id = atomic_fetch_add_explicit(&memory->last_id, 1, memory_order_relaxed) + 1;
 

@@ -8,16 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "transport/device_part.h"
+
 struct p2p_blob {
     struct gf_wire_shape shape;
-    struct gf_ipc_handle memory;   /* if shape.bytes > 0 */
+    struct gf_device_part memory;  /* if shape.bytes > 0 */
 };
 _Static_assert(sizeof(struct p2p_blob) <= GF_BLOB_BYTES, "the description fits a blob");
 
-/* User addresses; null where there is none. Owner: the connector. */
+/* Null where there is none. Owner: the connector. */
 struct p2p {
-    void *own;
-    void *peer;                    /* as ipc_open returned it */
+    void *own;                     /* user address */
+    struct gf_import *peer;
 };
 
 static bool p2p_probe(const struct gf_peer_info *a, const struct gf_peer_info *b, struct gf_reason *why)
@@ -67,10 +69,8 @@ static gf_status p2p_setup(struct gf_connector *c, struct gf_blob *mine, struct 
     if (bytes > 0) {
         gf_status status = allocate(c, p2p, bytes, why);
 
-        if (status == GF_OK && gf_fault_hits(c->fault, GF_FAULT_IPC_EXPORT, why)) {
-            status = GF_ERR_UNSUPPORTED;
-        } else if (status == GF_OK) {
-            status = gf_device_ipc_export(c->device, p2p->own, &blob.memory, why);
+        if (status == GF_OK) {
+            status = gf_device_part_export(c, p2p->own, bytes, &blob.memory, why);
         }
         if (status != GF_OK) {
             return status;
@@ -78,27 +78,6 @@ static gf_status p2p_setup(struct gf_connector *c, struct gf_blob *mine, struct 
     }
     memcpy(mine->bytes, &blob, sizeof blob);
     return GF_OK;
-}
-
-static gf_status open_peer(struct gf_connector *c, struct p2p *p2p, const struct p2p_blob *theirs, struct gf_reason *why)
-{
-    if (theirs->shape.bytes == 0) {
-        return GF_OK;
-    }
-    if (gf_fault_hits(c->fault, GF_FAULT_IPC_OPEN, why)) {
-        return GF_ERR_UNSUPPORTED;
-    }
-    gf_status status = gf_device_ipc_open(c->device, &theirs->memory, &p2p->peer, why);
-
-    if (status != GF_OK) {
-        p2p->peer = NULL;
-    }
-    return status;
-}
-
-static char *kernel_address(const struct gf_connector *c, void *address)
-{
-    return address ? gf_device_kernel_address(c->device, address) : NULL;
 }
 
 static gf_status p2p_connect(struct gf_connector *c, const struct gf_blob *blob, struct gf_reason *why)
@@ -109,21 +88,22 @@ static gf_status p2p_connect(struct gf_connector *c, const struct gf_blob *blob,
     memcpy(&theirs, blob->bytes, sizeof theirs);
     gf_status status = gf_connector_check(c, &theirs.shape, why);
 
-    if (status == GF_OK) {
-        status = open_peer(c, p2p, &theirs, why);
+    if (status == GF_OK && theirs.shape.bytes > 0) {
+        status = gf_device_part_import(c, &theirs.memory, &p2p->peer, why);
     }
     if (status != GF_OK) {
         return status;
     }
-    char *own = kernel_address(c, p2p->own), *peer = kernel_address(c, p2p->peer);
+    char *own = p2p->own ? gf_device_kernel_address(c->device, p2p->own) : NULL;
+    char *peer = p2p->peer ? p2p->peer->kernel_address : NULL;
 
-    if ((p2p->own && !own) || (p2p->peer && !peer)) {
+    if (p2p->own && !own) {
         gf_reason_set(why, "kernels cannot reach the memory of the connection with rank %d", c->peer);
         return GF_ERR_UNSUPPORTED;
     }
     gf_connector_fill_endpoint(c, c->is_sender ? peer : own, c->is_sender ? own : peer);
     c->endpoint.memory = p2p->own;
-    c->endpoint.lines = c->is_sender ? p2p->peer : p2p->own;
+    c->endpoint.lines = !c->is_sender ? p2p->own : p2p->peer ? p2p->peer->address : NULL;
     return GF_OK;
 }
 
@@ -134,9 +114,7 @@ static void p2p_destroy(struct gf_connector *c)
     if (!p2p) {
         return;
     }
-    if (p2p->peer) {
-        gf_device_ipc_close(c->device, p2p->peer);
-    }
+    gf_imports_drop(c->imports, p2p->peer);
     if (p2p->own) {
         gf_device_free(c->device, p2p->own);
     }

@@ -12,12 +12,13 @@
 #include <string.h>
 
 #include "transport/copy_engine.h"
+#include "transport/device_part.h"
 #include "transport/part.h"
 
 struct blob {
     struct gf_wire_shape shape;
     struct gf_segment_name words;      /* of a receiver, as the next */
-    struct gf_ipc_handle slots;
+    struct gf_device_part slots;
 };
 _Static_assert(sizeof(struct blob) <= GF_BLOB_BYTES, "the description fits a blob");
 
@@ -25,7 +26,8 @@ _Static_assert(sizeof(struct blob) <= GF_BLOB_BYTES, "the description fits a blo
 struct p2p_copy {
     struct gf_copy_sender *sender;     /* null at the receiver */
     struct gf_part words;              /* the receiver's, at both ends */
-    void *slots;                       /* user address: the receiver's own, or as the sender has mapped them */
+    void *slots;                       /* user address, the receiver's own */
+    struct gf_import *peer_slots;      /* the same, as the sender has mapped them */
 };
 
 static bool probe(const struct gf_peer_info *a, const struct gf_peer_info *b, struct gf_reason *why)
@@ -54,10 +56,7 @@ static gf_status open_receiver(struct gf_connector *c, struct p2p_copy *p, struc
     if (status == GF_OK) {
         status = gf_part_create(c, gf_words_bytes(&c->shape), &p->words, &blob->words, why);
     }
-    if (status == GF_OK && gf_fault_hits(c->fault, GF_FAULT_IPC_EXPORT, why)) {
-        status = GF_ERR_UNSUPPORTED;
-    }
-    return status == GF_OK ? gf_device_ipc_export(c->device, p->slots, &blob->slots, why) : status;
+    return status == GF_OK ? gf_device_part_export(c, p->slots, gf_layout_slots_bytes(&c->shape), &blob->slots, why) : status;
 }
 
 static gf_status setup(struct gf_connector *c, struct gf_blob *mine, struct gf_reason *why)
@@ -81,17 +80,7 @@ static gf_status map_receiver(struct gf_connector *c, struct p2p_copy *p, const 
 {
     gf_status status = gf_part_attach(c, &theirs->words, gf_words_bytes(&c->shape), &p->words, why);
 
-    if (status != GF_OK) {
-        return status;
-    }
-    if (gf_fault_hits(c->fault, GF_FAULT_IPC_OPEN, why)) {
-        return GF_ERR_UNSUPPORTED;
-    }
-    status = gf_device_ipc_open(c->device, &theirs->slots, &p->slots, why);
-    if (status != GF_OK) {
-        p->slots = NULL;
-    }
-    return status;
+    return status == GF_OK ? gf_device_part_import(c, &theirs->slots, &p->peer_slots, why) : status;
 }
 
 static gf_status connect(struct gf_connector *c, const struct gf_blob *blob, struct gf_reason *why)
@@ -109,7 +98,7 @@ static gf_status connect(struct gf_connector *c, const struct gf_blob *blob, str
         return gf_copied_endpoint(c, p->slots, p->words.segment.address, why);
     }
     status = map_receiver(c, p, &theirs, why);
-    return status == GF_OK ? gf_copy_sender_connect(p->sender, p->slots, p->words.segment.address, why) : status;
+    return status == GF_OK ? gf_copy_sender_connect(p->sender, p->peer_slots->address, p->words.segment.address, why) : status;
 }
 
 static void expect(struct gf_connector *c, const uint64_t *steps)
@@ -129,9 +118,8 @@ static void destroy(struct gf_connector *c)
         return;
     }
     gf_copy_sender_close(p->sender);
-    if (p->slots && c->is_sender) {
-        gf_device_ipc_close(c->device, p->slots);
-    } else if (p->slots) {
+    gf_imports_drop(c->imports, p->peer_slots);
+    if (p->slots) {
         gf_device_free(c->device, p->slots);
     }
     gf_part_release(c, &p->words);

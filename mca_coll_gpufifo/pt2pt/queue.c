@@ -234,7 +234,7 @@ int gf_pt2pt_queue_progress(void)
     if (queue->rendezvous) {
         gf_chunks_exchange(gf_rendezvous_chunks(queue->rendezvous));
     }
-    if (!gf_pt2pt_queue_busy(queue)) {
+    if (!gf_pt2pt_queue_busy(queue) && !(queue->rendezvous && gf_rendezvous_trails(queue->rendezvous))) {
         return 0;
     }
     /* Busy: another thread is here. */

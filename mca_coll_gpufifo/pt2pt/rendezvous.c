@@ -86,6 +86,16 @@ void gf_rendezvous_progress(struct gf_rendezvous *rendezvous)
     }
 }
 
+bool gf_rendezvous_trails(const struct gf_rendezvous *rendezvous)
+{
+    for (int i = 0; i < rendezvous->ordinals; i++) {
+        if (rendezvous->engines[i] && gf_pull_engine_trails(rendezvous->engines[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Remembered here, since the component asks for its lock. */
 static gf_device *use_device(struct gf_rendezvous *rendezvous, int ordinal, struct gf_reason *why)
 {

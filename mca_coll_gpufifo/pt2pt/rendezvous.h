@@ -27,6 +27,9 @@ void gf_rendezvous_prepare(struct gf_rendezvous *rendezvous, int ordinal);
 /* Moves all on that does not move by itself. Cheap when there is nothing. */
 void gf_rendezvous_progress(struct gf_rendezvous *rendezvous);
 
+/* Is there anything left to do that no request waits for: kernels that have not left? Any thread. */
+bool gf_rendezvous_trails(const struct gf_rendezvous *rendezvous);
+
 /* One end of a message that the receiver fetches. Zeroed: none. */
 struct gf_offering {
     gf_offer_board *board;             /* one of three */

@@ -6,17 +6,23 @@
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 other=pt2pt_staged
+# Now and then a kernel that was cancelled on a busy machine is still to leave, and keeps mapped what is in the way.
+mapped=pt2pt_pulled,pt2pt_piped,pt2pt_staged
 two_shot="algorithm=two_shot"
 
-run 2 $two_shot tests/mpi/test_memory plain:pt2pt_pulled:two_shot managed pinned
+run 2 $two_shot tests/mpi/test_memory plain:$mapped:two_shot managed pinned
+# Where memory was that messages have mapped, and that is freed, a connection has its own.
+for ranks in 2 4; do
+    run $ranks transport=p2p strict=1 tests/mpi/test_memory rounds=8 plain:$mapped
+done
 # By default what others cannot map by a handle alone goes as ever.
 run_prints "two-shot cannot be used for these buffers.*cannot be mapped by other processes" 2 $two_shot pipe_bytes=1000000000 \
     tests/mpi/test_memory vmm:$other vmm_private:$other pool:$other
 for ranks in 2 4; do
-    run $ranks vmm=1 $two_shot tests/mpi/test_memory rounds=20 vmm:pt2pt_pulled:two_shot plain:pt2pt_pulled:two_shot
-    run $ranks vmm=1 $two_shot tests/mpi/test_memory vmm:pt2pt_pulled:two_shot pool vmm_private plain:pt2pt_pulled:two_shot
+    run $ranks vmm=1 $two_shot tests/mpi/test_memory rounds=20 vmm:$mapped:two_shot plain:$mapped:two_shot
+    run $ranks vmm=1 $two_shot tests/mpi/test_memory vmm:$mapped:two_shot pool vmm_private plain:$mapped:two_shot
 done
-run 3 +weak +seed=5 vmm=1 $two_shot tests/mpi/test_memory vmm:pt2pt_pulled:two_shot
+run 3 +weak +seed=5 vmm=1 $two_shot tests/mpi/test_memory vmm:$mapped:two_shot
 run 2 vmm=1 $two_shot pipe_bytes=1000000000 tests/mpi/test_memory vmm_private:$other pool:$other
 run_prints "without a file descriptor" 2 vmm=1 $two_shot tests/mpi/test_memory vmm_private
 run_prints "of a stream-ordered pool" 2 vmm=1 $two_shot tests/mpi/test_memory pool

@@ -247,10 +247,22 @@ static const struct gf_device_ops ops = {
     .stream_create = stream_create, .stream_destroy = stream_destroy, .copy = copy, .stream_query = stream_query,
 };
 
+/* Allocations are told apart by their addresses: none is freed while another process could still have it. */
+static gf_status pointer(gf_driver *driver, const void *address, struct gf_pointer *info)
+{
+    (void)driver;
+    *info = (struct gf_pointer){ .kind = GF_MEMORY_DEVICE, .base = (void *)(uintptr_t)address,
+                                 .buffer_id = (uint64_t)(uintptr_t)address };
+    return GF_OK;
+}
+
+static const struct gf_driver_ops driver_ops = { .name = "copied", .pointer = pointer };
+static gf_driver driver = { .ops = &driver_ops, .process = 1 };
+
 gf_device *copied_device_open(uint64_t seed)
 {
     memset(&fake, 0, sizeof fake);
-    fake.base = (gf_device){ .ops = &ops, .caps = { .ipc = true, .copies_beside_kernels = true, .numa_node = -1 } };
+    fake.base = (gf_device){ .ops = &ops, .driver = &driver, .caps = { .ipc = true, .copies_beside_kernels = true, .numa_node = -1 } };
     fake.random = seed;
     pthread_mutex_init(&fake.lock, NULL);
     pthread_cond_init(&fake.work, NULL);

@@ -59,7 +59,7 @@ protocol_faulty="tests/unit/stream kernels/kernels_emulated"
 pull_sources="tests/unit/test_pull_kernel kernels/emulated_block base/types"
 pull_faulty=kernels/kernels_emulated
 copied_sources="tests/unit/test_copied tests/unit/copied_device tests/unit/scalar base/status base/types core/abort core/connector
-    core/copy_ring core/fault core/segment"
+    core/copy_ring core/fault core/imports core/segment transport/device_part"
 copied_faulty="proxy/queue proxy/recv proxy/send proxy/thread transport/copy_engine transport/copy_sender transport/p2p_copy_engine
     transport/shm_copy_engine"
 agent_sources="tests/unit/test_agent_kernel core/command_ring kernels/emulated_block base/types"

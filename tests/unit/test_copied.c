@@ -17,6 +17,7 @@
 
 #include "core/abort.h"
 #include "core/host_ordered.h"
+#include "core/imports.h"
 #include "core/layout.h"
 #include "proxy/place.h"
 #include "proxy/proxy.h"
@@ -49,6 +50,7 @@ struct world {
     struct gf_abort abort;
     uint32_t kernel_word;              /* the kernels' abort word */
     struct gf_fault fault;
+    struct gf_imports *imports;
     struct gf_connector ends[2];       /* receiver, sender */
     uint64_t done[2][CHANNELS];        /* steps of each end's earlier launches */
     uint64_t steps[CHANNELS];          /* of this launch */
@@ -164,8 +166,10 @@ static void open_world(struct world *w, const struct gf_transport *transport, ui
     assert_int_equal(gf_proxy_create(w->device, &w->proxy, NULL), GF_OK);
     assert_int_equal(gf_abort_open(&w->abort, 0, 1, &name, NULL), GF_OK);
     w->abort.kernel_word = &w->kernel_word;
+    assert_int_equal(gf_imports_create(w->device, &w->imports, NULL), GF_OK);
     for (int end = RECEIVER; end <= SENDER; end++) {
         gf_connector_init(&w->ends[end], end == SENDER, end == SENDER, end != SENDER, &shape, w->device, NULL, &w->fault);
+        w->ends[end].imports = w->imports;
         w->ends[end].proxy = w->proxy;
         w->ends[end].abort = &w->abort;
         assert_int_equal(gf_connector_setup(&w->ends[end], transport, &blobs[end], NULL), GF_OK);
@@ -179,6 +183,7 @@ static void close_world(struct world *w)
 {
     gf_connector_destroy(&w->ends[SENDER]);
     gf_connector_destroy(&w->ends[RECEIVER]);
+    gf_imports_destroy(w->imports);
     gf_proxy_destroy(w->proxy);
     gf_abort_close(&w->abort);
     copied_device_close(w->device);

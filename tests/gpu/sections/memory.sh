@@ -15,8 +15,8 @@ run_shown() {
 runs() {
     run_shown 2 verbose=1 algorithm=two_shot tests/mpi/test_memory $every
     run_shown 2 verbose=1 vmm=1 algorithm=two_shot tests/mpi/test_memory $every
-    run 2 vmm=1 algorithm=two_shot tests/mpi/test_memory rounds=20 plain:pt2pt_pulled:two_shot vmm:pt2pt_pulled:two_shot
-    run 4 vmm=1 algorithm=two_shot tests/mpi/test_memory rounds=5 vmm:pt2pt_pulled:two_shot plain:pt2pt_pulled:two_shot
+    run 2 vmm=1 algorithm=two_shot tests/mpi/test_memory rounds=20 plain:pt2pt_pulled,pt2pt_piped,pt2pt_staged:two_shot vmm:pt2pt_pulled:two_shot
+    run 4 vmm=1 algorithm=two_shot tests/mpi/test_memory rounds=5 vmm:pt2pt_pulled:two_shot plain:pt2pt_pulled,pt2pt_piped,pt2pt_staged:two_shot
 }
 
 runs_nomps() {
