@@ -4,8 +4,8 @@
  * from the same buffer, until room is needed or its owner turns out to have freed it.
  *
  * One table a process and device for all that map memory of peers: messages (core/pull.h), registries (core/registry.h) and
- * transports. CUDA maps what is alive side by side, but refuses (CUDA_ERROR_ALREADY_MAPPED) what lies where something lay that its
- * owner has freed and that is mapped here still; so a mapping that is kept for one of them may have to go for another.
+ * transports. CUDA maps what is alive side by side, but refuses (CUDA_ERROR_ALREADY_MAPPED) what lies where something lay that
+ * its owner has freed and that is mapped here still; so a mapping that is kept for one of them may have to go for another.
  *
  * A buffer id is never used again in its process, so a mapping is never taken for that of a newer buffer at the same address.
  * The older mapping is *stale*, and keeps memory from being used that its owner has freed. Closing one waits for all kernels of
@@ -33,7 +33,7 @@ struct gf_import {
     struct gf_import *older, *newer;   /* while idle: by last use */
     uint64_t process;              /* of the owner: gf_driver.process there */
     uint64_t buffer_id, base, size;
-    char *address;                 /* user address of the start of the allocation; null: closed, since it was stale and in the way */
+    char *address;                 /* user address of the start of the allocation; null: closed, for it was stale and in the way */
     char *kernel_address;
     bool same_device;              /* as the one that maps */
     bool stale;                    /* its owner has freed the buffer */
@@ -75,8 +75,9 @@ void gf_imports_put(struct gf_imports *imports, struct gf_import *import);
 /* The same, and the mapping is not wanted any more: it is closed with its last use, which may be this one. */
 void gf_imports_drop(struct gf_imports *imports, struct gf_import *import);
 
-/* Makes a hold of one use: the mapping is there for later, and no work of the device uses it once its owner may free the buffer. So it
- * may be closed when it is stale and a new one wants its place. A hold ends by gf_imports_release, which else is like drop. */
+/* Makes a hold of one use: the mapping is there for later, and no work of the device uses it once its owner may free the buffer.
+ * So it may be closed when it is stale and a new one wants its place. A hold ends by gf_imports_release, which else is like
+ * drop. */
 void gf_imports_hold(struct gf_imports *imports, struct gf_import *import);
 void gf_imports_release(struct gf_imports *imports, struct gf_import *import);
 

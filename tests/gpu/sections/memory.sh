@@ -5,6 +5,8 @@
 
 every="plain pool vmm vmm_private managed pinned"
 
+mapped=pt2pt_pulled,pt2pt_piped,pt2pt_staged
+
 # Prints all that the program says.
 run_shown() {
     run "$@"
@@ -13,10 +15,11 @@ run_shown() {
 
 # shellcheck disable=SC2086
 runs() {
+    run 2 transport=p2p strict=1 tests/mpi/test_memory rounds=8 plain:$mapped
     run_shown 2 verbose=1 algorithm=two_shot tests/mpi/test_memory $every
     run_shown 2 verbose=1 vmm=1 algorithm=two_shot tests/mpi/test_memory $every
-    run 2 vmm=1 algorithm=two_shot tests/mpi/test_memory rounds=20 plain:pt2pt_pulled,pt2pt_piped,pt2pt_staged:two_shot vmm:pt2pt_pulled:two_shot
-    run 4 vmm=1 algorithm=two_shot tests/mpi/test_memory rounds=5 vmm:pt2pt_pulled:two_shot plain:pt2pt_pulled,pt2pt_piped,pt2pt_staged:two_shot
+    run 2 vmm=1 algorithm=two_shot tests/mpi/test_memory rounds=20 plain:$mapped:two_shot vmm:pt2pt_pulled:two_shot
+    run 4 vmm=1 algorithm=two_shot tests/mpi/test_memory rounds=5 vmm:pt2pt_pulled:two_shot plain:$mapped:two_shot
 }
 
 runs_nomps() {
