@@ -15,7 +15,7 @@ run_shown() {
 
 # shellcheck disable=SC2086
 runs() {
-    run 2 transport=p2p strict=1 tests/mpi/test_memory rounds=8 plain:$mapped
+    run_silent 2 transport=p2p tests/mpi/test_memory rounds=8 plain:$mapped
     run_shown 2 verbose=1 algorithm=two_shot tests/mpi/test_memory $every
     run_shown 2 verbose=1 vmm=1 algorithm=two_shot tests/mpi/test_memory $every
     run 2 vmm=1 algorithm=two_shot tests/mpi/test_memory rounds=20 plain:$mapped:two_shot vmm:pt2pt_pulled:two_shot
