@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TABLES_BYTES = GF_AGENT_TABLES * sizeof(struct gf_one_shot_work), RELAY_AT = (TABLES_BYTES + GF_LINE - 1) / GF_LINE * GF_LINE,
-       MEMORY_BYTES = RELAY_AT + sizeof(struct gf_agent_relay) };
+enum {
+    TABLES_BYTES = GF_AGENT_TABLES * sizeof(struct gf_one_shot_work),
+    RELAY_AT = (TABLES_BYTES + GF_LINE - 1) / GF_LINE * GF_LINE,
+    MEMORY_BYTES = RELAY_AT + sizeof(struct gf_agent_relay)
+};
 
 static gf_status create_memory(gf_agent *agent, struct gf_reason *why)
 {

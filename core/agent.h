@@ -2,10 +2,10 @@
  *
  * The host side of the agent (kernels/agent.h): its memory, its launches, and how an operation is given to it.
  *
- * Operations are given to an agent that runs. The first has it launched, and costs what a launch costs and half as much more; those
- * that come while it stays cost no launch. It never stays longer than it was told with the last operation: whatever waits for the
- * device, ours or the program's, waits no longer than that. Where a full device keeps it from starting, operations come back to
- * the caller, who has another way (core/played.h): at once, as long as that launch has not found its place.
+ * Operations are given to an agent that runs. The first has it launched, and costs what a launch costs and half as much more;
+ * those that come while it stays cost no launch. It never stays longer than it was told with the last operation: whatever waits
+ * for the device, ours or the program's, waits no longer than that. Where a full device keeps it from starting, operations come
+ * back to the caller, who has another way (core/played.h): at once, as long as that launch has not found its place.
  *
  * Threads: any; an operation is given by who holds the agent (gf_agent_claim). Who cannot have it launches: so an operation never
  * waits behind another one, whose peers may wait for this one.
@@ -43,9 +43,10 @@ void gf_agent_forget(gf_agent *agent, int table);
 bool gf_agent_claim(gf_agent *agent);
 
 /* Gives the command (kind, type, op, blocks, send, recv, count, epoch) to the agent and waits for its end; what the kernel says
- * of it is in the task's error word. wait: called now and then, or null; what makes it fail makes the kernel leave too, so its failure
- * does not end the wait for a command that was given. GF_NO_RESOURCE: the agent does not come to run; the command was not taken
- * and will not be. Errors: GF_ERR_DEVICE and others, when the device is lost, or of `wait`; nothing is under way then. */
+ * of it is in the task's error word. wait: called now and then, or null; what makes it fail makes the kernel leave too, so its
+ * failure does not end the wait for a command that was given. GF_NO_RESOURCE: the agent does not come to run; the command was
+ * not taken and will not be. Errors: GF_ERR_DEVICE and others, when the device is lost, or of `wait`; nothing is under way then.
+ * */
 gf_status gf_agent_run(gf_agent *agent, int table, struct gf_command *command, const struct gf_host_wait *wait,
                        struct gf_reason *why);
 

@@ -8,8 +8,8 @@
 
 #include "core/host_ordered.h"
 
-/* As in core/execute.c; but the first turn of a wait is as long as a small command takes, so that none of those is kept waiting by
- * progress of others. */
+/* As in core/execute.c; but the first turn of a wait is as long as a small command takes, so that none of those is kept waiting
+ * by progress of others. */
 enum { FIRST_LOOKS = 4096, LOOKS_PER_TURN = 256, TURNS_PER_QUERY = 4096 };
 
 /* A launch waits at least so long for its first command: the host needs some microseconds to learn that it runs. */
@@ -128,8 +128,8 @@ static bool is_over(const gf_agent *agent, uint64_t number, int looks)
     return gf_command_ring_was_left(&agent->ring, number);
 }
 
-/* Until the command has ended, or was left lying: GF_NO_RESOURCE. What makes the caller's wait fail makes the kernel leave too, so it
- * does not end this one. */
+/* Until the command has ended, or was left lying: GF_NO_RESOURCE. What makes the caller's wait fail makes the kernel leave too,
+ * so it does not end this one. */
 static gf_status until_over(gf_agent *agent, uint64_t number, const struct gf_host_wait *wait, struct gf_reason *why)
 {
     gf_status status = GF_OK, cause = GF_OK;
@@ -168,8 +168,8 @@ gf_status gf_agent_run(gf_agent *agent, int table, struct gf_command *command, c
     return status;
 }
 
-/* It may leave by itself before it sees the command, or wait for its place on the device and leave when it has waited for a first one
- * in vain. */
+/* It may leave by itself before it sees the command, or wait for its place on the device and leave when it has waited for a
+ * first one in vain. */
 static void send_away(gf_agent *agent)
 {
     struct gf_command leave = { .kind = GF_COMMAND_LEAVE };

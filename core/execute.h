@@ -42,7 +42,8 @@ uint32_t *gf_execution_abort_word(const struct gf_execution *e);
 gf_status gf_execution_run(struct gf_execution *e, enum gf_kernel kernel, int blocks, int threads, struct gf_task *work,
                            size_t bytes, struct gf_reason *why);
 
-/* The same by an agent that was claimed (gf_agent_run), with its GF_NO_RESOURCE. The task that the agent was told of is that of gf_execution_describe. */
+/* The same by an agent that was claimed (gf_agent_run), with its GF_NO_RESOURCE. The task that the agent was told of is that of
+ * gf_execution_describe. */
 gf_status gf_execution_run_by_agent(struct gf_execution *e, gf_agent *agent, int table, struct gf_command *command,
                                     struct gf_reason *why);
 

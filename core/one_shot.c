@@ -108,8 +108,8 @@ static gf_status play(struct gf_one_shot *o, const struct gf_plan *plan, const s
     const struct gf_reduction *data = &call->data;
     const struct gf_played_call played = {
         .pattern = &o->pattern, .send = call->send, .recv = call->recv, .count = data->count,
-        .type = (enum gf_type)data->type, .op = (enum gf_op)data->op, .epoch = next_epoch(o), .blocks = (uint32_t)plan->blocks, .deadline_ns = e->deadline_ns,
-        .wait = &wait,
+        .type = (enum gf_type)data->type, .op = (enum gf_op)data->op, .epoch = next_epoch(o), .blocks = (uint32_t)plan->blocks,
+        .deadline_ns = e->deadline_ns, .wait = &wait,
     };
 
     o->way = GF_ONE_SHOT_PLAYED;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A one-shot allreduce that the host plays in a block's place, where kernels of the program fill the device and ours cannot start:
- * copies to and from the host get on beside them. Peers notice nothing: the same lines come to the same slots as from a kernel,
- * and what they send is read from where a kernel would poll. So it is each rank's own choice, in each call anew.
+ * A one-shot allreduce that the host plays in a block's place, where kernels of the program fill the device and ours cannot
+ * start: copies to and from the host get on beside them. Peers notice nothing: the same lines come to the same slots as from a
+ * kernel, and what they send is read from where a kernel would poll. So it is each rank's own choice, in each call anew.
  *
  * It computes lines and results by the kernels' own code, on images of the slots. Two things a kernel has and a copy does not
  * promise, which is that eight bytes of a line are stored at once and loaded at once. So the data of the lines go first, with a

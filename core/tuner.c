@@ -5,7 +5,8 @@
  *   launched one-shot LL allreduce, one block     8 B: 9.6 / 11.5 / 15.4 µs, 32 KiB: 17.8 / 28.9 / 50.0 µs for 2 / 4 / 8 ranks
  *   a kernel pulling through 16-byte loads        48 GB/s for one block, 720 for 16, 1230 for 32
  *   two-shot over mapped buffers                  256 KiB: 15.0 / 18.6 / 26.6 µs, 64 MiB: 85 / 160 / 300 µs for 2 / 4 / 8 ranks
- *   the one-shot and the ring of gpufifo          32 KiB: 13.0, 24.6 µs, 128 KiB: 15.4, 34.8 µs for 2, 8 ranks; 256 KiB: 22.2 / 38.6 /
+ * the one-shot and the ring of gpufifo          32 KiB: 13.0, 24.6 µs, 128 KiB: 15.4, 34.8 µs for 2, 8 ranks; 256 KiB: 22.2 /
+ * 38.6 /
  *                                                 70.9 µs, 64 MiB: 181 / 321 / 669 µs for 2 / 4 / 8 ranks
  *   launch until the stream is known to be done   9.7 µs
  *
@@ -16,9 +17,9 @@
 #include "kernels/work.h"
 
 /* Medians of a one-shot allreduce by one block of 512 threads, µs: what is to be replaced by those of another machine, such as
- * tests/gpu/agent.sh prints ("row"). All else of the model of one-shot follows from them. The launched ones are a prototype's, the
- * agent's were measured through MPI on the same kind of GPU: with 8 blocks it took 8.3 for 32 KiB on 2 ranks (the model says 7.9), with
- * 4 blocks 14.5 for 16 KiB on 8 ranks (16.7). */
+ * tests/gpu/agent.sh prints ("row"). All else of the model of one-shot follows from them. The launched ones are a prototype's,
+ * the agent's were measured through MPI on the same kind of GPU: with 8 blocks it took 8.3 for 32 KiB on 2 ranks (the model says
+ * 7.9), with 4 blocks 14.5 for 16 KiB on 8 ranks (16.7). */
 struct medians {
     int few, many;                /* ranks */
     double few_us, many_us;       /* of 8 bytes */
@@ -123,8 +124,8 @@ int gf_tuner_exchange_threads(size_t bytes, int blocks)
     return clamp((items + WARP - 1) / WARP, GF_BLOCK_THREADS / WARP) * WARP;
 }
 
-/* Up to 1 MiB two-shot takes the same 15 µs on 2 ranks and 26.6 on 8; one-shot takes as much for 96 KiB and 48 KiB. Above, it takes half
- * of what the ring takes at any size. */
+/* Up to 1 MiB two-shot takes the same 15 µs on 2 ranks and 26.6 on 8; one-shot takes as much for 96 KiB and 48 KiB. Above, it
+ * takes half of what the ring takes at any size. */
 size_t gf_tuner_two_shot_least(int ranks)
 {
     enum { KIB = 1024, LEAST = 48 * KIB };

@@ -14,19 +14,20 @@
  * agent that runs, and to no other: where a full device keeps it from starting, the host finds another way, and nothing has to
  * be taken back from a block that may start at that very moment.
  *
- * Leaving. A leader that has waited its time in vain leaves, and that is its own decision, which nothing can turn: it looks at the
- * ring no more, stores how many commands it has taken into `left`, and ends. So of a command that comes at that time the host
- * learns either the end, from `done`, or from `left` that it was not taken, and will not be: it waits for both words.
- * Neither side has to see the other's store before it acts, so no fence and no atomic operation across
- * the bus is needed: what decides is one word with one writer. Every launch takes its first command, so
- * `left` grows with each, which tells the launches apart. tests/model/agent.pml shows that no command is lost or done twice.
+ * Leaving. A leader that has waited its time in vain leaves, and that is its own decision, which nothing can turn: it looks at
+ * the ring no more, stores how many commands it has taken into `left`, and ends. So of a command that comes at that time the
+ * host learns either the end, from `done`, or from `left` that it was not taken, and will not be: it waits for both words.
+ * Neither side has to see the other's store before it acts, so no fence and no atomic operation across the bus is needed: what
+ * decides is one word with one writer. Every launch takes its first command, so `left` grows with each, which tells the launches
+ * apart. tests/model/agent.pml shows that no command is lost or done twice.
  *
  * Helpers. The leader alone looks at the host's memory: blocks that all do it get in one another's way. It stores the command, as
  * it is, into a line of device memory that all helpers look at, 0.3 µs away; and only commands of several parts, and none before
- * all helpers have come: until then it does everything by itself. Each helper tells by a word of its own what it has done, and the leader waits for
- * all before it tells the host: so `done` keeps its one writer, and one line is enough, since it is read when it is written again.
- * Relayed commands are counted on from the launch's first number, so none comes twice; and a leader leaves at the latest after
- * GF_AGENT_STAY_MOST commands, so the flag that an earlier launch has left on the line is never that of a command to come.
+ * all helpers have come: until then it does everything by itself. Each helper tells by a word of its own what it has done, and
+ * the leader waits for all before it tells the host: so `done` keeps its one writer, and one line is enough, since it is read
+ * when it is written again. Relayed commands are counted on from the launch's first number, so none comes twice; and a leader
+ * leaves at the latest after GF_AGENT_STAY_MOST commands, so the flag that an earlier launch has left on the line is never that
+ * of a command to come.
  */
 #ifndef GF_KERNELS_AGENT_H
 #define GF_KERNELS_AGENT_H

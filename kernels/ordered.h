@@ -211,8 +211,8 @@ GF_INLINE bool gf_observe_command(const struct gf_team *team, const uint64_t *li
     return true;
 }
 
-/* To the helpers of an agent, by the leading threads of its leader, which were the ones to observe the command: so who observes it here
- * has all that the leader had. No earlier command is still wanted from the line. */
+/* To the helpers of an agent, by the leading threads of its leader, which were the ones to observe the command: so who observes
+ * it here has all that the leader had. No earlier command is still wanted from the line. */
 GF_INLINE void gf_relay_command(const struct gf_team *team, uint64_t *line, uint32_t flag, const uint32_t *word)
 {
     gf_store_command(team, line, flag, word);

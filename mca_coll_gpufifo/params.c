@@ -149,8 +149,8 @@ static void register_sizes(mca_coll_gpufifo_component_t *component)
         "Blocks of the agent, 1 to 16: with more than one, messages of more than 8 KiB are shared among them",
         MCA_BASE_VAR_TYPE_INT, NULL, OPAL_INFO_LVL_6, &component->config.agent_blocks);
     register_variable(component, "agent_start_us",
-        "Microseconds that the agent may wait for its place on the device; where kernels of the program keep it out for longer, the host does "
-        "its work with copies until it has come",
+        "Microseconds that the agent may wait for its place on the device; where kernels of the program keep it out for longer, "
+        "the host does its work with copies until it has come",
         MCA_BASE_VAR_TYPE_UNSIGNED_INT, NULL, OPAL_INFO_LVL_6, &component->config.agent_start_us);
     register_variable(component, "fault",
         "Fault injection for tests: a comma list of name:n, by which the n-th such step of this process fails",

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What the agent gains and costs: each value of coll_gpufifo_agent in turn, round after round; each line as soon as it is known, and then the
-# medians of the runs' medians.
+# What the agent gains and costs: each value of coll_gpufifo_agent in turn, round after round; each line as soon as it is known,
+# and then the medians of the runs' medians.
 #   agent.sh RANKS [ROUNDS]
 # From the environment: what tests/mpi/run_mpi.sh needs.
 #
-# The order matters: where a program has made the device wait, `auto` rests for many calls. "row" is latency, where the agent should gain; "sync" and "memory" are programs that wait for the device after each call, with
-# which `auto` should cost at most 3 % over `off`.
+# The order matters: where a program has made the device wait, `auto` rests for many calls. "row" is latency, where the agent
+# should gain; "sync" and "memory" are programs that wait for the device after each call, with which `auto` should cost at most
+# 3 % over `off`.
 set -eu
 
 ranks=$1
@@ -20,7 +21,8 @@ iterations=${AGENT_ITERATIONS:-iterations=1000}
 habits() {
     agent=$1 blocks=$2
     shift 2
-    "$srcdir/tests/mpi/run_mpi.sh" "$ranks" --bind-to core --mca coll_gpufifo_agent "$agent" --mca coll_gpufifo_agent_blocks "$blocks" \
+    "$srcdir/tests/mpi/run_mpi.sh" "$ranks" --bind-to core \
+        --mca coll_gpufifo_agent "$agent" --mca coll_gpufifo_agent_blocks "$blocks" \
         "$GF_BUILDDIR/tests/gpu/agent_habits" "$iterations" "$@" 2>&1 |
         sed -u "s/^habit \([a-z]*\) *\([0-9]*\) B *median *\([0-9.]*\) us *mean *\([0-9.]*\) us/\1 \2 $agent\/$blocks \3 \4/" |
         tee -a "$results"

@@ -11,8 +11,8 @@
  *   memory    device memory is allocated and freed after each call
  *   work      a fill of 16 MiB and a synchronisation after each call
  *   pause     100 microseconds of the host's time after each call
- *   filled    three calls while kernels fill the device for half a second each time: they must come back, and be right; after `beside`
- *             while those kernels run
+ *   filled    three calls while kernels fill the device for half a second each time: they must come back, and be right;
+ *             after `beside` while those kernels run
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Spin model of the agent (kernels/agent.h, core/command_ring.h, core/agent_run.c): a host has COMMANDS commands, one after the other.
- * It gives each to a block that runs, in a ring of LINES lines of two words, or plays it itself when no block comes to run; the
- * block takes what it finds and leaves when it pleases, and is launched again. Commands that wait for nobody, and several at a
- * time, are agent_post.pml's. Each command has an input, in memory of the device, that the host rewrites when the command that used it before
- * has ended, and a result.
+ * Spin model of the agent (kernels/agent.h, core/command_ring.h, core/agent_run.c): a host has COMMANDS commands, one after the
+ * other. It gives each to a block that runs, in a ring of LINES lines of two words, or plays it itself when no block comes to
+ * run; the block takes what it finds and leaves when it pleases, and is launched again. Commands that wait for nobody, and
+ * several at a time, are agent_post.pml's. Each command has an input, in memory of the device, that the host rewrites when the
+ * command that used it before has ended, and a result.
  *
  * The words of a line become visible one by one and are loaded in either order. The block has a cache, which takes in inputs
  * at any time and keeps them until it is emptied; its results become visible late. The device may be full: then a launch does not

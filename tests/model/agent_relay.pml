@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Spin model of an agent of several blocks (kernels/agent.h): in each of LAUNCHES launches, one behind the other, a leader has some
- * commands, and relays those that it likes to on one line of two words, once all HELPERS helpers have come; a helper tells by a
- * word of its own what it has done. Leader and helpers begin a launch at any time, and helpers even when the leader has left.
+ * Spin model of an agent of several blocks (kernels/agent.h): in each of LAUNCHES launches, one behind the other, a leader has
+ * some commands, and relays those that it likes to on one line of two words, once all HELPERS helpers have come; a helper tells
+ * by a word of its own what it has done. Leader and helpers begin a launch at any time, and helpers even when the leader has
+ * left.
  *
  * The words of the line become visible one by one and are loaded in either order; flags repeat after LAST numbers.
  *

@@ -132,7 +132,8 @@ static const struct gf_device_ops fake_ops = {
     .copy = fake_copy, .fill = fake_fill, .stream_query = fake_query, .stream_sync = fake_sync, .launch = fake_launch,
 };
 
-static const struct gf_config patient = { .agent = GF_AGENT_FIXED, .agent_us = 500, .agent_blocks = 1, .agent_start_us = 100000000 };
+static const struct gf_config patient = { .agent = GF_AGENT_FIXED, .agent_us = 500, .agent_blocks = 1,
+                                         .agent_start_us = 100000000 };
 static const struct gf_config hasty = { .agent = GF_AGENT_FIXED, .agent_us = 500, .agent_blocks = 3, .agent_start_us = 0 };
 
 static gf_agent *create_as(struct fake *fake, const struct gf_config *config)
@@ -219,7 +220,8 @@ static struct gf_command command_at(const struct fake *fake, uint64_t number)
 /* A launch that has begun takes the commands 1 and 2. */
 static void run_two(gf_agent *agent, struct fake *fake)
 {
-    static const struct step first[] = { { 1, 1, 0, GF_OK }, { 1, 2, 0, GF_OK }, { 0 } }, second[] = { { 1, 3, 0, GF_OK }, { 0 } };
+    static const struct step first[] = { { 1, 1, 0, GF_OK }, { 1, 2, 0, GF_OK }, { 0 } };
+    static const struct step second[] = { { 1, 3, 0, GF_OK }, { 0 } };
 
     assert_int_equal(run(agent, fake, first), GF_OK);
     assert_int_equal(fake->launches, 1);
@@ -383,7 +385,8 @@ static void test_failures_end_it(void **state)
 /* Who cannot have it does not wait. */
 static void test_one_at_a_time(void **state)
 {
-    static const struct step first[] = { { 1, 1, 0, GF_OK }, { 1, 2, 0, GF_OK }, { 0 } }, second[] = { { 1, 3, 0, GF_OK }, { 0 } };
+    static const struct step first[] = { { 1, 1, 0, GF_OK }, { 1, 2, 0, GF_OK }, { 0 } };
+    static const struct step second[] = { { 1, 3, 0, GF_OK }, { 0 } };
     struct fake fake;
     gf_agent *agent = create(&fake);
 

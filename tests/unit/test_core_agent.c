@@ -107,7 +107,8 @@ static void test_it_stays(void **state)
     (void)state;
     for (int ranks = 2; ranks <= 4; ranks++) {
         for (int transport = GF_TRANSPORT_P2P; transport <= GF_TRANSPORT_SHM; transport++) {
-            struct run run = { "", (enum gf_force_transport)transport, GF_AGENT_FIXED, 60000, 60, -1, 11 + (uint64_t)ranks, 0, false };
+            struct run run = { "", (enum gf_force_transport)transport, GF_AGENT_FIXED, 60000, 60, -1, 11 + (uint64_t)ranks, 0,
+                               false };
 
             gftest_expect(ranks, random_body, &run, SECONDS);
         }
