@@ -25,19 +25,29 @@ struct run {
 /* What fills the device of a rank. */
 struct filling {
     gf_stream *stream;
-    void *words;                   /* pinned: abort, error and ticket, a line each */
-    void *memory;
+    char *words;                   /* pinned: abort, error and ticket, a line each, then slots and what is reduced */
 };
 
-static uint32_t *abort_word(const struct filling *f) { return f->words; }
+enum { LINES_AT = 3 * GF_LINE, WORDS_BYTES = LINES_AT + 5 * SLOT_BYTES };
+
+static uint32_t *abort_word(const struct filling *f)
+{
+    return (uint32_t *)(void *)f->words;
+}
+
+static uint64_t observe(const struct filling *f, size_t at)
+{
+    return gf_host_observe((const uint64_t *)(const void *)(f->words + at));
+}
 
 static int fill_device(struct gftest_rank *rank, const struct gftest_comm *c, struct filling *f)
 {
+    void *memory;
+
     GFTEST_CHECK(rank, gf_device_stream_create(c->device, &f->stream, NULL) == GF_OK);
-    GFTEST_CHECK(rank, gf_device_pinned_alloc(c->device, 3 * GF_LINE, &f->words, NULL) == GF_OK);
-    GFTEST_CHECK(rank, gf_device_alloc(c->device, 5 * SLOT_BYTES, &f->memory, NULL) == GF_OK);
-    GFTEST_CHECK(rank, gf_device_fill(c->device, f->stream, f->memory, 0, 5 * SLOT_BYTES) == GF_OK);
-    char *slots = gf_device_kernel_address(c->device, f->memory), *words = gf_device_kernel_address(c->device, f->words);
+    GFTEST_CHECK(rank, gf_device_pinned_alloc(c->device, WORDS_BYTES, &memory, NULL) == GF_OK);
+    f->words = memory;
+    char *words = gf_device_kernel_address(c->device, memory), *slots = words + LINES_AT;
     struct gf_one_shot_work work = {
         .task = { .ranks = 2, .abort = (uint32_t *)(void *)words, .error = (uint32_t *)(void *)(words + GF_LINE),
                   .done = (uint64_t *)(void *)(words + 2 * GF_LINE), .blocks_done = (uint32_t *)(void *)(slots + 4 * SLOT_BYTES),
@@ -49,16 +59,17 @@ static int fill_device(struct gftest_rank *rank, const struct gftest_comm *c, st
 
     GFTEST_CHECK(rank, gf_device_launch(c->device, f->stream, GF_KERNEL_ALLREDUCE_ONE_SHOT, BLOCKS, 32, &work, sizeof work, NULL)
                        == GF_OK);
+    while (observe(f, LINES_AT + SLOT_BYTES) == 0) {            /* until it has stored a line: then it runs */
+    }
     return 0;
 }
 
 static int end_filling(struct gftest_rank *rank, const struct gftest_comm *c, struct filling *f)
 {
-    GFTEST_CHECK(rank, gf_host_observe((const uint64_t *)(const void *)((char *)f->words + 2 * GF_LINE)) == 0);
+    GFTEST_CHECK(rank, observe(f, 2 * GF_LINE) == 0);
     gf_host_publish_flag(abort_word(f), 1);
     GFTEST_CHECK(rank, gf_device_stream_sync(c->device, f->stream) == GF_OK);
     gf_device_stream_destroy(c->device, f->stream);
-    gf_device_free(c->device, f->memory);
     gf_device_pinned_free(c->device, f->words);
     return 0;
 }
