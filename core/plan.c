@@ -155,11 +155,11 @@ static void decide_forced(const struct gf_config *config, const struct gf_plan_i
     }
 }
 
-/* Of the choices this is the only one that needs the program's buffers to be mapped; where the transport was chosen, that may be what
- * the user does not want. */
-static bool two_shot_may_be(const struct gf_config *config, const struct gf_plan_input *input)
+/* An algorithm that needs the program's buffers to be mapped, which nobody asked for: where the transport was chosen, a mapping may be
+ * what the user does not want. */
+static bool may_map(const struct gf_config *config, const struct gf_plan_input *input, enum gf_algorithm algorithm)
 {
-    return config->algorithm == GF_ALGORITHM_AUTO && available(input, GF_PLAN_TWO_SHOT)
+    return config->algorithm == GF_ALGORITHM_AUTO && available(input, algorithm)
         && (config->transport == GF_TRANSPORT_AUTO || config->transport == GF_TRANSPORT_P2P);
 }
 
@@ -173,7 +173,7 @@ static void decide_kernel(const struct gf_config *config, const struct gf_plan_i
     bool copies = host_copies(config), ring = available(input, GF_PLAN_RING);
     bool one_shot = available(input, GF_PLAN_ONE_SHOT) && !copies;
 
-    if (two_shot_may_be(config, input) && bytes >= gf_tuner_two_shot_least(input->ranks)) {
+    if (may_map(config, input, GF_PLAN_TWO_SHOT) && bytes >= gf_tuner_two_shot_least(input->ranks)) {
         decide(plan, GF_PLAN_TWO_SHOT, "two-shot: of %zu bytes or more the fastest on %d ranks",
                gf_tuner_two_shot_least(input->ranks), input->ranks);
     } else if (copies && ring) {
@@ -192,6 +192,19 @@ static void decide_kernel(const struct gf_config *config, const struct gf_plan_i
     } else {
         decide(plan, GF_PLAN_RING, "ring: %zu bytes on %d ranks are expected to take %.1f us, one-shot %.1f us",
                bytes, input->ranks, ring_us, one_shot_us);
+    }
+}
+
+/* Kernels cannot run at once. Those that wait for nobody can run in turns, and of much data that is faster than the hosts are. */
+static void decide_in_turns(const struct gf_config *config, const struct gf_plan_input *input, size_t bytes, struct gf_plan *plan)
+{
+    size_t least = gf_tuner_in_turns_least(input->ranks);
+
+    if (may_map(config, input, GF_PLAN_ONE_SHOT_MAPPED) && input->ranks <= GF_LOCAL_INPUTS && bytes >= least) {
+        decide(plan, GF_PLAN_ONE_SHOT_MAPPED, "one-shot over mapped buffers: kernels take turns here, and of %zu bytes or more that is "
+               "the fastest on %d ranks", least, input->ranks);
+    } else {
+        decide_host(config, input, plan, no_mps);
     }
 }
 
@@ -279,7 +292,7 @@ void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_inpu
     } else if (forced != GF_PLAN_NONE) {
         decide_forced(config, input, forced, bytes, plan);
     } else if (!input->kernels_may_wait) {
-        decide_host(config, input, plan, no_mps);
+        decide_in_turns(config, input, bytes, plan);
     } else {
         decide_kernel(config, input, bytes, plan);
     }

@@ -22,6 +22,8 @@ int gf_tuner_ring_blocks(size_t bytes, int ranks, int share);
 int gf_tuner_two_shot_blocks(size_t bytes, int ranks, int share);
 /* The least bytes for which two-shot is faster than one-shot and ring. */
 size_t gf_tuner_two_shot_least(int ranks);
+/* The least bytes for which, where kernels take turns on a device, one-shot over mapped buffers is faster than the hosts. */
+size_t gf_tuner_in_turns_least(int ranks);
 
 /* Of a rank that fetches `count` blocks, in all `bytes` bytes: small blocks have one of the launch's each, side by side. */
 int gf_tuner_exchange_blocks(size_t bytes, int count, int share);

@@ -190,11 +190,12 @@ static void fill_doubles(struct harness *h, struct buffer *buffer, size_t count,
 }
 
 /* The same call on new buffers, again and again: it goes another way when these are known, which no bit tells. */
-static void check_bits(struct harness *h, const struct paths_counters *counters)
+static void check_bits(struct harness *h, const struct paths_counters *counters, size_t most)
 {
-    static const size_t counts[] = { 12289, 20001, 33333, 100003 };
+    static const size_t counts[] = { 12289, 20001, 33333, 100003, 262145 };
+    size_t first_count = most > 100003 ? 4 : 0;
 
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+    for (size_t i = first_count; i < sizeof counts / sizeof counts[0] && counts[i] <= most; i++) {
         size_t bytes = counts[i] * sizeof(double);
         char *first = host_alloc(h, bytes), *got = host_alloc(h, bytes);
         struct paths before, after, taken;
@@ -231,13 +232,15 @@ static void run_part(struct harness *h, const char *part, int rounds, const stru
     } else if (strcmp(part, "communicators") == 0) {
         check_communicators(h, rounds);
     } else if (strcmp(part, "bits") == 0) {
-        check_bits(h, counters);
+        check_bits(h, counters, 100003);
+    } else if (strcmp(part, "large_bits") == 0) {
+        check_bits(h, counters, SIZE_MAX);
     } else if (strcmp(part, "familiar") == 0) {
         check_familiar(h, counters);
     } else if (strcmp(part, "fresh") == 0) {
         check_way(h, counters, NULL, rounds, rounds, "a new buffer");
     } else {
-        harness_check(h, false, "there is no part \"%s\": reuse, offsets, communicators, bits, familiar, fresh", part);
+        harness_check(h, false, "there is no part \"%s\": reuse, offsets, communicators, bits, large_bits, familiar, fresh", part);
     }
 }
 

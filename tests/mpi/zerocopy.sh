@@ -35,6 +35,10 @@ for ranks in 2 3 4 5; do
     run $ranks tests/mpi/test_zerocopy bits
 done
 run 4 +weak +blocks=32 simple_slot_bytes=1024 tests/mpi/test_zerocopy bits
+# Where kernels take turns, from the hosts to those that wait for nobody.
+run 2 tests/mpi/test_zerocopy large_bits
+run_prints "one-shot over mapped buffers: kernels take turns" 3 +solo verbose=1 tests/mpi/test_zerocopy large_bits
+run 2 +solo tests/mpi/test_allreduce limit=2097152 path=host_sequenced,one_shot_mapped sizes
 run 2 one_shot_bytes=4096 tests/mpi/test_allreduce limit=1048576 sizes bits
 run_prints "two-shot cannot be used, taking the next path: .*cannot be mapped" 3 +noipc verbose=1 transport=auto \
     tests/mpi/test_allreduce path=one_shot,ring limit=200000 sizes

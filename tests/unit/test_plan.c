@@ -294,6 +294,34 @@ static void test_two_shot_is_asked_for(void **state)
     assert_int_equal(plan_of(&config, &large).algorithm, GF_PLAN_HOST);
 }
 
+/* Much data goes by kernels that wait for nobody, where no setting says otherwise. */
+static void test_kernels_take_turns(void **state)
+{
+    struct gf_config config = default_config();
+    struct gf_plan_input input = default_input(512 << 10);    /* 2 MiB */
+
+    (void)state;
+    input.kernels_may_wait = false;
+    input.ranks = 4;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_ONE_SHOT_MAPPED);
+    assert_true(plan_of(&config, &input).blocks > 1);
+    config.strict = true;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_ONE_SHOT_MAPPED);
+    config.strict = false;
+    input.count--;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_HOST);
+    input.count++;
+    config.transport = GF_TRANSPORT_SHM;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_HOST);
+    config.transport = GF_TRANSPORT_AUTO;
+    input.unavailable = 1u << GF_PLAN_ONE_SHOT_MAPPED;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_HOST);
+    input.unavailable = 0;
+    input.ranks = GF_LOCAL_INPUTS + 1;
+    input.count *= 8;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_HOST);
+}
+
 /* One-shot over mapped buffers waits for nobody, and has room for some ranks. */
 static void test_one_shot_over_mapped_buffers(void **state)
 {
@@ -364,10 +392,11 @@ static void test_exchanges(void **state)
 static void check_limits(const struct gf_config *config, const struct gf_plan_input *input, const struct gf_plan *plan)
 {
     bool one_shot = plan->algorithm == GF_PLAN_ONE_SHOT || plan->algorithm == GF_PLAN_LL128;
-    bool launches = one_shot || plan->algorithm == GF_PLAN_RING || plan->algorithm == GF_PLAN_TWO_SHOT;
+    bool waits = one_shot || plan->algorithm == GF_PLAN_RING || plan->algorithm == GF_PLAN_TWO_SHOT;
+    bool launches = waits || plan->algorithm == GF_PLAN_ONE_SHOT_MAPPED;
 
     assert_true(plan->reason[0] != '\0');
-    assert_true(!launches || input->kernels_may_wait);
+    assert_true(!waits || input->kernels_may_wait);
     assert_true(!(input->unavailable & 1u << plan->algorithm));
     assert_true(launches ? plan->blocks >= 1 && plan->blocks <= input->blocks : plan->blocks == 0);
     assert_true(launches ? plan->threads >= 32 && plan->threads <= GF_BLOCK_THREADS && plan->threads % 32 == 0
@@ -441,7 +470,7 @@ int main(void)
         cmocka_unit_test(test_types_of_the_host_are_staged),
         cmocka_unit_test(test_what_is_unavailable_is_avoided),
         cmocka_unit_test(test_two_shot_is_asked_for),
-        cmocka_unit_test(test_one_shot_over_mapped_buffers),
+        cmocka_unit_test(test_kernels_take_turns), cmocka_unit_test(test_one_shot_over_mapped_buffers),
         cmocka_unit_test(test_exchanges),
         cmocka_unit_test(test_any_input),
         cmocka_unit_test(test_names),
