@@ -63,6 +63,7 @@ static gf_status make_driver(struct gf_reason *why)
         return status;
     }
     emulated.memory->gpu = emulated.options.gpu;
+    emulated.memory->lingering = emulated.options.lingering;
     gf_emulated_ipc_init(emulated.memory);
     if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) {
         gf_emulated_memory_destroy(emulated.memory);

@@ -197,7 +197,7 @@ static gf_status unmap(const struct gf_emulated_memory *memory, const struct gf_
     return fresh == MAP_FAILED ? GF_ERR_SYSTEM : GF_OK;
 }
 
-/* As CUDA refuses it: memory that its owner has freed and that is mapped here still is in the way of what lies there now. The
+/* As CUDA refuses it, with the option "lingering": memory that its owner has freed and that is mapped here still is in the way of what lies there now. The
  * lock is held. */
 static bool is_in_the_way(const struct gf_emulated_memory *memory, const struct handle *source)
 {
@@ -216,7 +216,7 @@ static bool is_in_the_way(const struct gf_emulated_memory *memory, const struct 
 static gf_status add_import(struct gf_emulated_memory *memory, int fd, const struct handle *source, struct gf_import **added,
                             struct gf_reason *why)
 {
-    if (!source->server && is_in_the_way(memory, source)) {
+    if (memory->lingering && !source->server && is_in_the_way(memory, source)) {
         gf_reason_set(why, "memory that process %d has freed lies in the way of this and is mapped here still", source->pid);
         return GF_ERR_UNSUPPORTED;
     }

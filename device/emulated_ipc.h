@@ -16,8 +16,9 @@ void gf_emulated_ipc_init(struct gf_emulated_memory *memory);
  *   export: GF_ERR_INVALID for what is not device memory, GF_ERR_UNSUPPORTED for memory that was imported, or that its
  *           allocator does not let others have.
  *   open:   GF_ERR_INVALID for bytes that are no handle and for memory that was freed since;
- *           GF_ERR_UNSUPPORTED for a handle of this process, where the other process cannot be reached, and where memory is still
- *           mapped here that lay there before and was freed, unless it goes by descriptor. */
+ *           GF_ERR_UNSUPPORTED for a handle of this process, where the other process cannot be reached, and, with the
+ *           option "lingering", where memory is still mapped here that lay there before and was freed, unless it goes by
+ *           descriptor. */
 gf_status gf_emulated_ipc_export(struct gf_emulated_memory *memory, const void *address, struct gf_ipc_handle *handle,
                                  struct gf_reason *why);
 gf_status gf_emulated_ipc_open(struct gf_emulated_memory *memory, const struct gf_ipc_handle *handle, void **address,

@@ -35,6 +35,7 @@ struct gf_emulated_memory {
     uint64_t fd_inode, fd_device;
     size_t fd_bytes;
     int gpu;                            /* whose memory it is: a number, equal in processes that share the device */
+    bool lingering;                     /* the option of that name */
     _Atomic uint64_t last_id;           /* buffer id given last */
     struct gf_registered registered;    /* read without the lock */
     struct gf_fd_server server;         /* hands out the memfd: emulated_ipc.c */

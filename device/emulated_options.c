@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS "weak, solo, noipc, queued, filled, torn, team=N, blocks=N, memory=BYTES, gpu=N, seed=N"
+#define WORDS "weak, solo, noipc, queued, filled, lingering, torn, team=N, blocks=N, memory=BYTES, gpu=N, seed=N"
 
 enum { MAX_TEAM = 64, MAX_BLOCKS = 256, MAX_GPU = 255, WORD_BYTES = 64 };
 static const unsigned long long min_memory = 1ull << 20, max_memory = 1ull << 40;
@@ -47,6 +47,7 @@ static bool set_flag(struct gf_emulated_options *options, const char *name)
                : strcmp(name, "noipc") == 0 ? &options->noipc
                : strcmp(name, "queued") == 0 ? &options->queued
                : strcmp(name, "filled") == 0 ? &options->filled
+               : strcmp(name, "lingering") == 0 ? &options->lingering
                : strcmp(name, "torn") == 0  ? &options->torn
                                             : NULL;
     if (flag) {

@@ -10,23 +10,23 @@ other=pt2pt_staged
 mapped=pt2pt_pulled,pt2pt_piped,pt2pt_staged
 two_shot="algorithm=two_shot"
 
-run 2 $two_shot tests/mpi/test_memory plain:$mapped:two_shot managed pinned
+run 2 +lingering $two_shot tests/mpi/test_memory plain:$mapped:two_shot managed pinned
 # Where memory was that messages have mapped, and that is freed, a connection has its own.
 for ranks in 2 4; do
-    run_silent $ranks transport=p2p tests/mpi/test_memory rounds=8 plain:$mapped
+    run_silent $ranks +lingering transport=p2p tests/mpi/test_memory rounds=8 plain:$mapped
 done
 # By default what others cannot map by a handle alone goes as ever.
 run_prints "two-shot cannot be used for these buffers.*cannot be mapped by other processes" 2 $two_shot pipe_bytes=1000000000 \
     tests/mpi/test_memory vmm:$other vmm_private:$other pool:$other
 for ranks in 2 4; do
-    run $ranks vmm=1 $two_shot tests/mpi/test_memory rounds=20 vmm:$mapped:two_shot plain:$mapped:two_shot
-    run $ranks vmm=1 $two_shot tests/mpi/test_memory vmm:$mapped:two_shot pool vmm_private plain:$mapped:two_shot
+    run $ranks +lingering vmm=1 $two_shot tests/mpi/test_memory rounds=20 vmm:$mapped:two_shot plain:$mapped:two_shot
+    run $ranks +lingering vmm=1 $two_shot tests/mpi/test_memory vmm:$mapped:two_shot pool vmm_private plain:$mapped:two_shot
 done
-run 3 +weak +seed=5 vmm=1 $two_shot tests/mpi/test_memory vmm:$mapped:two_shot
-run 2 vmm=1 $two_shot pipe_bytes=1000000000 tests/mpi/test_memory vmm_private:$other pool:$other
+run 3 +lingering +weak +seed=5 vmm=1 $two_shot tests/mpi/test_memory vmm:$mapped:two_shot
+run 2 +lingering vmm=1 $two_shot pipe_bytes=1000000000 tests/mpi/test_memory vmm_private:$other pool:$other
 run_prints "without a file descriptor" 2 vmm=1 $two_shot tests/mpi/test_memory vmm_private
 run_prints "of a stream-ordered pool" 2 vmm=1 $two_shot tests/mpi/test_memory pool
-run 2 +noipc vmm=1 tests/mpi/test_memory vmm plain pool
-run 3 vmm=1 fault=ipc_open:5@2 $two_shot tests/mpi/test_memory vmm
+run 2 +lingering +noipc vmm=1 tests/mpi/test_memory vmm plain pool
+run 3 +lingering vmm=1 fault=ipc_open:5@2 $two_shot tests/mpi/test_memory vmm
 run_fails "cannot be exported" 2 vmm=1 strict=1 $two_shot tests/mpi/test_memory pool
 finish

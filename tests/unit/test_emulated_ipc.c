@@ -194,7 +194,7 @@ static void opens_of_one_allocation_are_counted(void **state)
 
 static void a_handle_to_freed_memory_is_stale(void **state)
 {
-    struct child peer = child_exec("peer", "");
+    struct child peer = child_exec("peer", "lingering");
     char *mine = alloc(SIZE);
     struct gf_ipc_handle handle = export(mine);
 
@@ -240,7 +240,7 @@ static void a_handle_to_freed_memory_is_stale(void **state)
 
 static void freeing_and_allocating_again_never_shows_old_memory(void **state)
 {
-    struct child peer = child_exec("peer", "");
+    struct child peer = child_exec("peer", "lingering");
 
     (void)state;
     for (uint64_t round = 0; round < 500; round++) {

@@ -31,7 +31,8 @@ static void nothing_said_gives_the_defaults(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof nothing / sizeof nothing[0]; i++) {
         struct gf_emulated_options options = parsed(nothing[i]);
-        assert_false(options.weak || options.solo || options.noipc || options.torn || options.queued || options.filled);
+        assert_false(options.weak || options.solo || options.noipc || options.torn || options.queued || options.filled
+                     || options.lingering);
         assert_int_equal(options.team, 1);
         assert_int_equal(options.blocks, 8);
         assert_int_equal(options.memory, (size_t)64 << 30);
@@ -53,7 +54,7 @@ static void values_are_read(void **state)
 {
     (void)state;
     struct gf_emulated_options options = parsed("weak,team=4,gpu=255,blocks=16,memory=3M,seed=18446744073709551615,torn");
-    assert_true(options.weak && options.torn && !options.filled);
+    assert_true(options.weak && options.torn && !options.filled && parsed("lingering").lingering);
     assert_true(parsed("filled").filled);
     assert_int_equal(options.team, 4);
     assert_int_equal(options.blocks, 16);

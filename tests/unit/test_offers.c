@@ -293,7 +293,7 @@ static void test_move_and_take_race(void **state)
 static void test_stale_mappings(void **state)
 {
     (void)state;
-    expect("", 2, stale_body, NULL);
+    expect("lingering", 2, stale_body, NULL);
 }
 
 static void test_errors(void **state)
