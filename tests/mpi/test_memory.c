@@ -3,8 +3,7 @@
  * Messages and MPI_Allreduce with memory of each allocator that programs use: every rank sends to the next, then all reduce. Says
  * which path each took.
  *
- * Usage: test_memory [rounds=N] [threads] KIND[:MESSAGES[:COLLECTIVES]]...
- *   threads      messages and collectives at once, each by a thread of its own; from the next KIND on
+ * Usage: test_memory [rounds=N] KIND[:MESSAGES[:COLLECTIVES]]...
  *   KIND         plain, vmm, vmm_private, pool, managed, pinned
  *   MESSAGES     all messages must take one of these paths (pt2pt_pulled,...), as the counters name them, and the first some
  *   COLLECTIVES  all of MPI_Allreduce must (two_shot,...)
