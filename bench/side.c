@@ -163,9 +163,14 @@ static void path_in(const char *folder, const char *name, char path[PATH_BYTES])
 
 bool side_folder_create(char folder[SIDE_FOLDER_BYTES])
 {
-    snprintf(folder, SIDE_FOLDER_BYTES, "/tmp/gpufifo-bench.XXXXXX");
-    if (!mkdtemp(folder)) {
-        fprintf(stderr, "gpufifo-bench: no folder can be made in /tmp: %s\n", strerror(errno));
+    const char *above = getenv("TMPDIR");
+    int length;
+
+    above = above && *above ? above : "/tmp";
+    length = snprintf(folder, SIDE_FOLDER_BYTES, "%s/gpufifo-bench.XXXXXX", above);
+    if (length >= SIDE_FOLDER_BYTES || !mkdtemp(folder)) {
+        fprintf(stderr, "gpufifo-bench: no folder can be made in %s: %s\n", above,
+                length >= SIDE_FOLDER_BYTES ? "its name is too long" : strerror(errno));
         return false;
     }
     return true;

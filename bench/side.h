@@ -11,7 +11,7 @@
 
 #include "bench/measure.h"
 
-enum { SIDE_ROWS_MOST = 128, ROUNDS_MOST = 100, SIDE_FOLDER_BYTES = 40 };
+enum { SIDE_ROWS_MOST = 128, ROUNDS_MOST = 100, SIDE_FOLDER_BYTES = 256 };
 
 /* The medians that one side measured for one size and method, by round. */
 struct side_row {
