@@ -5,7 +5,7 @@ if HAVE_CMOCKA
 libgftest_la_SOURCES += \
     tests/support/core_comm.c tests/support/core_comm.h \
     tests/support/messages.c tests/support/messages.h \
-    tests/support/ranks.c tests/support/ranks.h \
+    tests/support/ranks.c tests/support/ranks.h tests/support/descriptors.h \
     tests/unit/scalar.c tests/unit/scalar.h
 tests_core_libs = libgftest.la libgfcore.la libgpufifo.la $(CMOCKA_LIBS)
 

@@ -37,6 +37,6 @@ tests_unit_test_emulated_process_SOURCES = tests/unit/test_emulated_process.c te
 tests_unit_test_emulated_process_LDADD = libgpufifo.la $(CMOCKA_LIBS)
 tests_unit_test_emulated_stream_SOURCES = tests/unit/test_emulated_stream.c
 tests_unit_test_emulated_stream_LDADD = libgpufifo.la $(CMOCKA_LIBS)
-tests_unit_test_fd_server_SOURCES = tests/unit/test_fd_server.c
+tests_unit_test_fd_server_SOURCES = tests/unit/test_fd_server.c tests/support/descriptors.h
 tests_unit_test_fd_server_LDADD = libgpufifo.la $(CMOCKA_LIBS)
 endif

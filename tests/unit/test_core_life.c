@@ -3,7 +3,6 @@
  * Communicators come and go without leaving memory, mappings or descriptors behind, and end only when peers have taken what
  * was sent.
  */
-#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,20 +15,9 @@
 
 #include "core/comm_private.h"
 #include "tests/support/core_comm.h"
+#include "tests/support/descriptors.h"
 
 enum { SECONDS = 240, ROUNDS = 200, WARM_UP = 5 };
-
-static int open_descriptors(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    int count = 0;
-
-    while (readdir(folder)) {
-        count++;
-    }
-    closedir(folder);
-    return count;
-}
 
 static int mappings(void)
 {
@@ -88,12 +76,12 @@ static int life_body(struct gftest_rank *rank)
         /* Until all have closed, a slower rank's file may be found open here while it is attached. */
         gftest_barrier(rank);
         if (i == WARM_UP) {
-            descriptors = open_descriptors();
+            descriptors = gftest_open_descriptors();
             maps = mappings();
         }
     }
-    GFTEST_CHECK(rank, open_descriptors() <= descriptors, "%d descriptors, %d after the first rounds", open_descriptors(),
-                 descriptors);
+    GFTEST_CHECK(rank, gftest_open_descriptors() <= descriptors, "%d descriptors, %d after the first rounds",
+                 gftest_open_descriptors(), descriptors);
     GFTEST_CHECK(rank, mappings() <= maps + 8, "%d mappings, %d after the first rounds", mappings(), maps);
     gf_device_close(device);
     return 0;

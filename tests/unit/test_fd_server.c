@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -21,6 +20,7 @@
 #include <unistd.h>
 
 #include "device/fd_server.h"
+#include "tests/support/descriptors.h"
 
 enum { REFUSED = 13, THREADS = 8, ASKS = 50 };
 
@@ -47,18 +47,6 @@ static int give(void *context, const struct gf_fd_request *request, struct gf_re
     }
     close(ends[1]);
     return ends[0];
-}
-
-static int open_files(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    int count = 0;
-
-    while (readdir(folder)) {
-        count++;
-    }
-    closedir(folder);
-    return count;
 }
 
 /* 0: as it must be. */
@@ -94,14 +82,14 @@ static void test_given(void **state)
 {
     struct gf_fd_server server;
     uint64_t name = start(&server);
-    int files = open_files();
+    int files = gftest_open_descriptors();
 
     (void)state;
     for (uint64_t i = 100; i < 200; i++) {
         assert_int_equal(ask_once(name, i), 0);
     }
     gf_fd_server_stop(&server);
-    assert_true(open_files() < files);     /* the socket too, and no pipe is left */
+    assert_true(gftest_open_descriptors() < files);     /* the socket too, and no pipe is left */
 }
 
 static void test_refused(void **state)

@@ -4,7 +4,6 @@
  */
 #include "core/segment.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,19 +12,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/descriptors.h"
 #include "tests/support/ranks.h"
-
-static int open_descriptors(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    int count = 0;
-
-    while (readdir(folder)) {
-        count++;
-    }
-    closedir(folder);
-    return count;
-}
 
 /* Rank 0 shares; all write their own byte and read everybody's. */
 static int share_body(struct gftest_rank *rank)
@@ -113,7 +101,7 @@ static void test_nothing_leaks(void **state)
 {
     struct gf_segment segment, attached;
     struct gf_segment_name name;
-    int before = open_descriptors();
+    int before = gftest_open_descriptors();
 
     (void)state;
     for (int i = 0; i < 100; i++) {
@@ -123,7 +111,7 @@ static void test_nothing_leaks(void **state)
         gf_segment_close(&segment);
         gf_segment_create((size_t)1 << 60, &segment, &name, NULL);
     }
-    assert_int_equal(open_descriptors(), before);
+    assert_int_equal(gftest_open_descriptors(), before);
 }
 
 int main(void)
