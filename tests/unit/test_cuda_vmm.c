@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <stdbool.h>
 
+#include "tests/support/descriptors.h"
 #include "tests/support/fake_cuda_run.h"
 
 enum { BYTES = 5000 };
@@ -32,16 +32,6 @@ static struct gf_ipc_handle export(gf_device *device, const void *memory)
     if (gf_device_ipc_export(device, memory, &handle, &why) != GF_OK)
         fail_msg("%s", why.text);
     return fake_cuda_from_another_process(handle);
-}
-
-static int open_files(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    int count = 0;
-    while (readdir(folder))
-        count++;
-    closedir(folder);
-    return count;
 }
 
 static void test_shared(void **state)
@@ -86,8 +76,9 @@ static void test_freed(void **state)
 
         assert_int_equal(gf_device_free(device, memory), GF_OK);
         assert_int_equal(fake->physicals, 0);
-        assert_true(round == 0 || open_files() == descriptors);
-        descriptors = open_files();
+        if (round == 0) {
+            descriptors = gftest_open_descriptors();
+        }
         assert_int_equal(gf_device_ipc_open(device, &handle, &mapped, &why), GF_ERR_UNSUPPORTED);
         assert_says(&why, "has freed this memory");
         assert_null(mapped);
@@ -95,6 +86,7 @@ static void test_freed(void **state)
         same = same || again == memory;
         assert_int_equal(gf_device_ipc_open(device, &handle, &mapped, &why), GF_ERR_UNSUPPORTED);
         assert_int_equal(gf_device_free(device, again), GF_OK);
+        assert_true(gftest_descriptors_return_to(descriptors));
     }
     assert_true(same);     /* or the above proved nothing */
     gf_device_close(device);
