@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the net transport needs of a network, and no more: a *wire* puts bytes into memory of a process elsewhere and tells it so.
+ * The protocol, credits, slots and flushes, is above (net.h), once; verbs and UCX are below, each a table of these functions.
+ *
+ *     wire     one a process and device: an adapter with its queues, or a worker of UCX
+ *     lane     of a wire: one connection to one peer. Both ends may do everything; the net transport's data go one way
+ *     memory   of a wire: a range that it reads from, and that peers put into by its key
+ *
+ * Operations never wait. GF_OK: begun. GF_NO_RESOURCE: not begun, for want of room: ask again after progress. An error: the lane
+ * is broken, for good; gf_wire_ops.state says why.
+ *
+ * Order, on one lane:
+ *   - a notification is taken by the peer after all data that were put before it, or with it, have arrived; whether a device may
+ *     load them then is the flush's matter (design rule 7);
+ *   - notifications are taken in the order in which they were sent; a line may overtake them and other lines;
+ *   - a line arrives whole for who finds its first and its last word new: a line is written at once, but seen as memory shows it.
+ *
+ * Threads: open to destroy, and register and forget, are called by any thread at any time. The operations on lanes, take, state
+ * and progress are one thread's, the proxy's; a lane is destroyed when that thread does not touch it any more.
+ */
+#ifndef GF_TRANSPORT_WIRE_H
+#define GF_TRANSPORT_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "base/status.h"
+
+enum {
+    GF_WIRE_LINE = 64,             /* bytes of a line: what adapters write into host memory at once */
+    GF_WIRE_ADDRESS_BYTES = 512    /* of what one end of a lane tells the other; UCX's worker addresses are the longest */
+};
+
+/* Plain bytes; carried to the peer by the bootstrap. */
+struct gf_wire_address {
+    uint32_t bytes;                /* in use */
+    unsigned char data[GF_WIRE_ADDRESS_BYTES];
+};
+
+struct gf_wire_caps {
+    bool device_memory;            /* memory of this device can be registered */
+    bool flush;                    /* there is a flush that makes what has arrived visible to the device */
+    size_t put_bytes;              /* most of one put */
+};
+
+/* Filled by register. Owned by whoever registered it; its place does not change until it is forgotten. */
+struct gf_wire_memory {
+    char *address;                 /* as given */
+    size_t bytes;
+    uint32_t key;                  /* names it in a peer's put */
+    void *handle;                  /* the wire's */
+};
+
+/* What to register: host memory, or memory of the device by the address by which others than kernels of this process reach it. */
+struct gf_wire_range {
+    void *address;
+    size_t bytes;
+    bool device;
+    int dmabuf;                    /* descriptor of a device's memory, from whose start the range begins; -1: none. The caller's */
+};
+
+/* *word = value when the operation has ended, by a plain store of the thread that makes progress. word null: nobody asks. */
+struct gf_wire_ticket {
+    uint64_t *word;
+    uint64_t value;
+};
+
+/* Where a put goes: an address in memory that the peer has registered, and its key. */
+struct gf_wire_place {
+    uint64_t address;
+    uint32_t key;
+};
+
+struct gf_wire_ops;
+
+/* The head of each wire's own struct; fixed by open. */
+struct gf_wire {
+    const struct gf_wire_ops *ops;
+    struct gf_wire_caps caps;
+    char name[128];                /* for people: "verbs mlx5_0 port 1 gid 3 (RoCE v2)" */
+};
+
+/* The head of each lane's own struct; fixed by create. */
+struct gf_wire_lane {
+    struct gf_wire *wire;
+    char *lines;                   /* [line_count] lines of GF_WIRE_LINE bytes in host memory, zeroed at first, into which the
+                                      peer puts; read by gf_host_observe on their words */
+    uint32_t line_count;
+};
+
+/* How lanes are made. Kept by whoever opens the wire; the strings outlive it. Zero: the wire's own default. */
+struct gf_wire_config {
+    const char *adapter;           /* name of a verbs device, or null: the nearest to the device */
+    int port;
+    int gid_index;                 /* -1: the right one is found */
+    int service_level, traffic_class;
+    int timeout;                   /* of an acknowledgement, 4.096 µs · 2^timeout (InfiniBand's Local ACK Timeout), 1 to 31 */
+    int retries;                   /* 0 to 7 */
+    const char *near;              /* PCI address of the device ("0000:1b:00.0"), or null: unknown */
+    const struct gf_log *log;      /* may be null */
+};
+
+struct gf_wire_ops {
+    const char *name;              /* "verbs", "ucx" */
+
+    /* GF_ERR_UNSUPPORTED with a sentence: there is no such network here. */
+    gf_status (*open)(const struct gf_wire_config *config, struct gf_wire **wire, struct gf_reason *why);
+    void (*close)(struct gf_wire *wire);           /* all lanes are destroyed and all memory is forgotten */
+
+    /* GF_ERR_UNSUPPORTED: this memory cannot be registered; nothing else is amiss. */
+    gf_status (*register_memory)(struct gf_wire *wire, const struct gf_wire_range *range, struct gf_wire_memory *memory,
+                                 struct gf_reason *why);
+    void (*forget)(struct gf_wire *wire, struct gf_wire_memory *memory);
+
+    /* A new end of a lane, which tells its address; connect takes the other end's, checks it, and waits for nobody: the other end
+     * may connect much later, and what is sent to it before arrives then, or is sent again. */
+    gf_status (*create)(struct gf_wire *wire, uint32_t line_count, struct gf_wire_lane **lane, struct gf_wire_address *mine,
+                        struct gf_reason *why);
+    gf_status (*connect)(struct gf_wire_lane *lane, const struct gf_wire_address *theirs, struct gf_reason *why);
+    void (*destroy)(struct gf_wire_lane *lane);    /* accepts one that was never connected; operations under way are lost */
+
+    /* Before a peer is told a key: it may put there from now on. */
+    gf_status (*announce)(struct gf_wire_lane *lane, const struct gf_wire_memory *memory);
+
+    /* Ended: the source may be written again. [from, from + bytes) lies in `memory`; bytes may be 0, then memory may be null. A
+     * key that was announced but has not arrived yet: GF_NO_RESOURCE. What lies outside of what was announced: an error. */
+    gf_status (*put)(struct gf_wire_lane *lane, const struct gf_wire_memory *memory, const void *from,
+                     const struct gf_wire_place *to, size_t bytes, const struct gf_wire_ticket *ticket);
+
+    /* The same, and one notification that carries `immediate`; the peer has to have said that it expects it. */
+    gf_status (*put_notify)(struct gf_wire_lane *lane, const struct gf_wire_memory *memory, const void *from,
+                            const struct gf_wire_place *to, size_t bytes, uint32_t immediate, const struct gf_wire_ticket *ticket);
+
+    /* Lines [index, index + count) of the peer's, which must not wrap; the source may be reused at once. count ≥ 1, at most 8. */
+    gf_status (*put_lines)(struct gf_wire_lane *lane, uint32_t index, const void *lines, uint32_t count);
+
+    /* One more notification may come: called before the peer learns of it. */
+    gf_status (*expect)(struct gf_wire_lane *lane);
+
+    /* The next notification; false: none has come. */
+    bool (*take)(struct gf_wire_lane *lane, uint32_t *immediate);
+
+    /* Ended: what arrived in `memory` before the last notification that was taken is visible to the device's loads. Only with
+     * caps.flush. */
+    gf_status (*flush)(struct gf_wire_lane *lane, const struct gf_wire_memory *memory, const void *at,
+                       const struct gf_wire_ticket *ticket);
+
+    /* GF_OK, or what broke the lane, with a sentence that names the adapter and its own status. */
+    gf_status (*state)(struct gf_wire_lane *lane, struct gf_reason *why);
+
+    /* Looks for ends and arrivals on all lanes. True: there were some. */
+    bool (*progress)(struct gf_wire *wire);
+
+    /* Operations begun so far, by kind: for tests and reports. */
+    const struct gf_wire_counts *(*counts)(const struct gf_wire *wire);
+};
+
+struct gf_wire_counts {
+    uint64_t puts, notifies, line_puts, flushes;
+};
+
+#endif
