@@ -25,37 +25,20 @@ static int device_ranks(const mca_coll_gpufifo_module_t *module)
     return (local + devices - 1) / devices;
 }
 
-/* A rank without a device still has to take part in this. Not GF_OK: a rank has none, and all say which. */
-static gf_status agree_on_devices(const struct gf_bootstrap *bootstrap, bool ready, struct gf_reason *why)
-{
-    unsigned char mine = ready, *all = calloc((size_t)bootstrap->ranks, 1);
-    struct gf_reason local = *why;
-    gf_status status;
-
-    if (all == NULL) {
-        gf_reason_set(why, "host memory is exhausted");
-        return GF_ERR_NO_MEMORY;
-    }
-    status = bootstrap->allgather(bootstrap->ctx, &mine, all, 1);
-    for (int rank = 0; rank < bootstrap->ranks && status == GF_OK; rank++) {
-        if (!all[rank]) {
-            gf_reason_set(why, "rank %d cannot open its device%s%s", rank, rank == bootstrap->rank ? ": " : "",
-                          rank == bootstrap->rank ? local.text : "");
-            status = GF_ERR_UNSUPPORTED;
-        }
-    }
-    free(all);
-    return status;
-}
-
 gf_status gf_native_comm(mca_coll_gpufifo_module_t *module, int ordinal, struct gf_reason *why)
 {
     if (module->device_comm) {
         return GF_OK;
     }
     struct gf_bootstrap bootstrap = gf_bootstrap_of(module);
-    gf_device *device = gf_component_device(ordinal, why);
-    gf_status status = agree_on_devices(&bootstrap, device != NULL, why);
+    struct gf_reason local = { "" };
+    gf_device *device = gf_component_device(ordinal, &local);
+
+    if (!device) {
+        gf_reason_set(why, "cannot open its device: %s", local.text);
+    }
+    /* A rank without a device takes part in this, too: all learn which has none. */
+    gf_status status = gf_bootstrap_agree(&bootstrap, device ? GF_OK : GF_ERR_UNSUPPORTED, why);
 
     if (status != GF_OK) {
         gf_agree_give_up(module, why->text);
