@@ -29,6 +29,7 @@ enum gf_simple_buffer { GF_BUFFER_RECEIVER, GF_BUFFER_SENDER };
 enum gf_agent_use { GF_AGENT_OFF, GF_AGENT_AUTO, GF_AGENT_FIXED };
 
 enum { GF_AGENT_US_MOST = 60000 };
+enum { GF_NODE_BYTES = 64 };
 
 struct gf_config {
     enum gf_force_transport transport;
@@ -47,6 +48,7 @@ struct gf_config {
     int channels;                  /* most blocks a call may use, 0 = by the device's share */
     bool by_fd;                    /* memory that only a file descriptor shares is mapped by peers, too */
     uint64_t deadline_ms;          /* a kernel's spin without progress, 0 = none */
+    char node[GF_NODE_BYTES];      /* ranks with different names here are on different nodes, whatever the machine; each its own */
     bool strict;                   /* a fall-back to a slower path is an error */
     const char *fault;             /* fault injection for tests: "name:n,…" makes the n-th such step fail; null in production */
 };

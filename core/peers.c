@@ -65,6 +65,7 @@ void gf_peer_describe(const gf_device *device, const struct gf_config *config, i
         strcpy(info->host, "unknown");
     }
     read_line("/proc/sys/kernel/random/boot_id", info->boot_id, sizeof info->boot_id);
+    snprintf(info->node, sizeof info->node, "%s", config->node);
     if (stat("/proc/self/ns/pid", &namespace) == 0) {
         info->pid_namespace = (uint64_t)namespace.st_ino;
     }
@@ -83,9 +84,9 @@ void gf_peer_describe(const gf_device *device, const struct gf_config *config, i
     collect_settings(config, info->settings);
 }
 
-static bool same_node(const struct gf_peer_info *a, const struct gf_peer_info *b)
+bool gf_peers_same_node(const struct gf_peer_info *a, const struct gf_peer_info *b)
 {
-    return memcmp(a->boot_id, b->boot_id, sizeof a->boot_id) == 0;
+    return memcmp(a->boot_id, b->boot_id, sizeof a->boot_id) == 0 && memcmp(a->node, b->node, sizeof a->node) == 0;
 }
 
 static gf_status check_settings(const struct gf_peers *peers, struct gf_reason *why)
@@ -162,7 +163,7 @@ gf_status gf_peers_judge(struct gf_peers *peers, const struct gf_config *config,
         return GF_ERR_UNSUPPORTED;
     }
     for (int r = 1; r < peers->ranks; r++) {
-        if (!same_node(&peers->infos[0], &peers->infos[r])) {
+        if (!gf_peers_same_node(&peers->infos[0], &peers->infos[r])) {
             gf_reason_set(why, "rank 0 is on %s and rank %d on %s: gpufifo's own path serves the ranks of one node",
                           peers->infos[0].host, r, peers->infos[r].host);
             return GF_ERR_UNSUPPORTED;

@@ -23,6 +23,7 @@ enum {
 struct gf_peer_info {
     char host[64];                 /* for messages only */
     char boot_id[40];              /* same kernel? */
+    char node[GF_NODE_BYTES];      /* as struct gf_config has it */
     uint64_t pid_namespace;        /* inode of the PID namespace */
     uint64_t start_time;           /* of the process, as the kernel counts: tells a recycled pid */
     int32_t pid;
@@ -49,6 +50,9 @@ struct gf_peers {
     bool host_types;               /* all devices know the types of gf_type_is_host_only */
     char sharing[128];             /* one phrase: who shares devices, and what follows */
 };
+
+/* Do these two count themselves to one node? Whether they can share memory there is tried. */
+bool gf_peers_same_node(const struct gf_peer_info *a, const struct gf_peer_info *b);
 
 /* Fills all but probe. */
 void gf_peer_describe(const gf_device *device, const struct gf_config *config, int device_ranks, struct gf_peer_info *info);

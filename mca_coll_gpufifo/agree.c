@@ -8,6 +8,7 @@
 
 #include "mca_coll_gpufifo/mailbox.h"
 #include "mca_coll_gpufifo/card.h"
+#include "mca_coll_gpufifo/nodes.h"
 
 /* Why this communicator can never be native, or null. All its ranks that ask come to the same answer. Who has published no card
  * does not take part, and would never answer. */
@@ -20,7 +21,7 @@ static const char *reason_against(ompi_communicator_t *comm)
     }
     for (int rank = 0; rank < ompi_comm_size(comm); rank++) {
         const ompi_proc_t *proc = ompi_comm_peer_lookup(comm, rank);
-        if (!gf_mpi_same_node(proc)) {
+        if (!gf_node_is_ours(comm, rank)) {
             return "its ranks are on several nodes";
         }
         if (gf_mpi_world_rank(proc) < 0) {

@@ -8,23 +8,31 @@
 #ifndef GF_MCA_CARD_H
 #define GF_MCA_CARD_H
 
+#include "core/config.h"
 #include "core/segment.h"
 #include "mca_coll_gpufifo/ompi_abi.h"
 
 enum { GF_COOKIE_BYTES = 16 };
 
+/* Names a node within the job (nodes.h). Plain bytes. */
+struct gf_node_name {
+    int32_t lowest_rank;                           /* in MPI_COMM_WORLD, of those that Open MPI counts to this node */
+    char name[GF_NODE_BYTES];                      /* coll_gpufifo_node */
+};
+
 /* Plain bytes. */
 struct gf_card {
     unsigned char cookie[GF_COOKIE_BYTES];
+    struct gf_node_name node;
     struct gf_segment_name page;                   /* bytes 0: it could not be made, and so nothing else could */
 };
 
 /* Cards that this process knows, its own included; one a process; any thread. */
 struct gf_cards;
 
-/* While the component opens: makes this process's card and publishes it. From then on its peers may send RTSs: the interposition
- * must follow. Null: nothing was published. */
-struct gf_cards *gf_cards_publish(const mca_base_component_t *component);
+/* While the component opens: makes this process's card, with coll_gpufifo_node, and publishes it. From then on its peers may send
+ * RTSs: the interposition must follow. Null: nothing was published. */
+struct gf_cards *gf_cards_publish(const mca_base_component_t *component, const char *node);
 void gf_cards_destroy(struct gf_cards *cards);
 
 const struct gf_card *gf_card_mine(const struct gf_cards *cards);

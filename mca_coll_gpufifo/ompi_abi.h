@@ -129,6 +129,26 @@ static inline bool gf_mpi_rank_is_near(ompi_communicator_t *comm, int rank)
     return proc && gf_mpi_same_node(proc);
 }
 
+/* The lowest rank in MPI_COMM_WORLD of the processes of this job that Open MPI counts to this node; known before MPI_Init exchanges
+ * addresses. Where the launcher does not say who they are, this process counts itself alone. */
+static inline int gf_mpi_lowest_local_rank(void)
+{
+    opal_process_name_t job = {.jobid = OMPI_PROC_MY_NAME->jobid, .vpid = OMPI_NAME_WILDCARD->vpid};
+    int lowest = (int)OMPI_PROC_MY_NAME->vpid, rank, result;
+    char *ranks = NULL;               /* "0,1,2" */
+
+#if OMPI_MAJOR_VERSION == 4
+    OPAL_MODEX_RECV_VALUE_OPTIONAL(result, OPAL_PMIX_LOCAL_PEERS, &job, &ranks, OPAL_STRING);
+#else
+    OPAL_MODEX_RECV_VALUE_OPTIONAL(result, PMIX_LOCAL_PEERS, &job, &ranks, PMIX_STRING);
+#endif
+    for (const char *next = result == OPAL_SUCCESS ? ranks : NULL; next; next = strchr(next, ','), next += next != NULL) {
+        lowest = sscanf(next, "%d", &rank) == 1 && rank < lowest ? rank : lowest;
+    }
+    free(ranks);
+    return lowest;
+}
+
 /* The type of our requests for collectives. In 4.1 the errors of a collective's request go to MPI_COMM_WORLD, only those of a
  * point-to-point request to the handler of their own communicator. */
 #if OMPI_MAJOR_VERSION == 4

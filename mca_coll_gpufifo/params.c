@@ -157,6 +157,14 @@ static void register_sizes(mca_coll_gpufifo_component_t *component)
         MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_9, &component->fault);
 }
 
+static void register_node(mca_coll_gpufifo_component_t *component)
+{
+    register_variable(component, "node",
+        "A name for the node of this process, in place of the machine: ranks with different names share no memory, as if they were on "
+        "two machines. For containers, and for tests on one machine. Each rank may have its own",
+        MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_6, &component->node);
+}
+
 static void set_defaults(mca_coll_gpufifo_component_t *component)
 {
     component->priority = DEFAULT_PRIORITY;
@@ -169,6 +177,7 @@ static void set_defaults(mca_coll_gpufifo_component_t *component)
     component->mapped = GF_MAPPED_OFF;
     component->fault = NULL;
     component->agent = "off";
+    component->node = NULL;
     component->log.verbose = GF_LOG_WARN;
     component->config = (struct gf_config){
         .one_shot_bytes = 256 * 1024, .ll_slot_bytes = 64 * 1024, .simple_slot_bytes = 128 * 1024,
@@ -184,7 +193,19 @@ int gf_params_register(mca_coll_gpufifo_component_t *component)
     set_defaults(component);
     register_choices(component);
     register_sizes(component);
+    register_node(component);
     return OMPI_SUCCESS;
+}
+
+void gf_params_apply_node(mca_coll_gpufifo_component_t *component)
+{
+    const char *name = component->node ? component->node : "";
+
+    if (strlen(name) < sizeof component->config.node) {
+        strcpy(component->config.node, name);
+    } else if (gf_speaks_for_node()) {
+        gf_show_help("bad-node", name, sizeof component->config.node - 1);
+    }
 }
 
 /* A slot size that cannot be used is replaced by the nearest that can, and said so. */

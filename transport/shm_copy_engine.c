@@ -132,7 +132,7 @@ static enum gf_proxy_turn turn(void *ctx)
 /* That the two may share memory is tried, by connect. */
 static bool probe(const struct gf_peer_info *a, const struct gf_peer_info *b, struct gf_reason *why)
 {
-    if (memcmp(a->boot_id, b->boot_id, sizeof a->boot_id) != 0) {
+    if (!gf_peers_same_node(a, b)) {
         gf_reason_set(why, "%s and %s are two nodes", a->host, b->host);
         return false;
     }

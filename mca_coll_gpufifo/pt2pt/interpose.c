@@ -58,7 +58,8 @@ void gf_pt2pt_announce(void)
     pt2pt->queue = gf_pt2pt_queue_create();
     pt2pt->stash = gf_stash_create();
     if (pt2pt->landings && pt2pt->queue && pt2pt->stash) {
-        pt2pt->cards = gf_cards_publish(&mca_coll_gpufifo_component.super.collm_version);
+        pt2pt->cards = gf_cards_publish(&mca_coll_gpufifo_component.super.collm_version,
+                                        mca_coll_gpufifo_component.config.node);
     }
 }
 

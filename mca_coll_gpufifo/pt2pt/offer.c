@@ -5,6 +5,7 @@
 #include "mca_coll_gpufifo/pt2pt/offer.h"
 
 #include "mca_coll_gpufifo/memory_kind.h"
+#include "mca_coll_gpufifo/nodes.h"
 #include "mca_coll_gpufifo/pt2pt/queue.h"
 #include "mca_coll_gpufifo/pt2pt/tell.h"
 
@@ -58,7 +59,7 @@ static gf_status choose(gf_pt2pt_request_t *request, struct gf_rts *rts, struct 
     /* As ordinary data it would be complete as soon as a probe looks at it. */
     bool must = request->mode == MCA_PML_BASE_SEND_SYNCHRONOUS && bounce->bytes == GF_RTS_BYTES;
 
-    if (gf_mpi_same_node(peer) &&
+    if (gf_node_is_ours(request->super.req_comm, request->super.req_peer) &&
         gf_card_shares_memory(mca_coll_gpufifo_component.pt2pt.cards, request->super.req_comm, request->super.req_peer, why)) {
         status = choose_near(request, gf_mpi_world_rank(peer), rts, why);
     }

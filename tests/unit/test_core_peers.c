@@ -184,6 +184,11 @@ static void test_differences_are_named(void **state)
     strcpy(infos[1].host, "othernode");
     assert_int_equal(gf_peers_judge(&peers, &config, &why), GF_ERR_UNSUPPORTED);
     assert_non_null(strstr(why.text, "rank 1 on othernode"));
+    peers = make_peers(infos, 3);
+    assert_true(gf_peers_same_node(&infos[0], &infos[1]));
+    strcpy(infos[2].node, "another");
+    assert_false(gf_peers_same_node(&infos[0], &infos[2]));
+    assert_int_equal(gf_peers_judge(&peers, &config, &why), GF_ERR_UNSUPPORTED);
     peers.ranks = GF_MAX_RANKS + 1;
     assert_int_equal(gf_peers_judge(&peers, &config, &why), GF_ERR_UNSUPPORTED);
 }
