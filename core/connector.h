@@ -52,6 +52,7 @@ struct gf_abort;                                /* core/abort.h */
 struct gf_bootstrap;                            /* core/bootstrap.h */
 struct gf_imports;                              /* core/imports.h */
 struct gf_proxy;                                /* proxy/proxy.h; core passes it on to transports */
+struct gf_net;                                  /* transport/net.h; the same */
 
 /* Owned by its pattern (core/connect.h); state, transport and shape are written by core/connector.c only, private and
  * endpoint by the transport between setup and destroy. Used by one thread at a time. */
@@ -69,6 +70,7 @@ struct gf_connector {
     struct gf_imports *imports;                 /* this device's; set after gf_connector_init, as the next ones */
     const struct gf_bootstrap *bootstrap;       /* whose progress is made while a mapping waits, or null */
     struct gf_proxy *proxy;                     /* this device's, or null */
+    struct gf_net *net;                         /* this device's, or null */
     struct gf_abort *abort;                     /* whom a proxy tells of its failures, or null */
 };
 

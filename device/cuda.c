@@ -66,6 +66,8 @@ static gf_status read_caps(struct gf_cuda_device *device, struct gf_reason *why)
     caps->line128_atomic = gf_cuda_keeps_lines_whole(gf_cuda_capability(device));
     caps->host_types = false;
     caps->copies_beside_kernels = false;
+    caps->ordered_arrivals = attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING, 0)
+        >= CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER;
     /* One block of GF_BLOCK_THREADS fits on every multiprocessor there is. Under MPS the driver counts this process's share. */
     caps->blocks = attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1);
     caps->numa_node = attribute(device, ATTRIBUTE_HOST_NUMA_ID, -1);

@@ -58,6 +58,8 @@ struct gf_device_caps {
     bool host_types;             /* kernels know the types of gf_type_is_host_only too (the emulated device) */
     bool copies_beside_kernels;  /* a copy from this device's memory to this device's memory does not wait for kernels of the
                                     process that run, as copies to and from the host never do */
+    bool ordered_arrivals;       /* what an adapter writes into this device's memory is seen by its kernels before what it writes, or
+                                    lets the host write, later: no flush is needed in between */
     int blocks;                  /* blocks of GF_BLOCK_THREADS threads that run at once */
     int numa_node;               /* nearest NUMA node, -1 unknown */
     unsigned char uuid[16];      /* equal in two processes exactly if the device is the same */

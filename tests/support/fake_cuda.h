@@ -20,6 +20,7 @@ struct fake_cuda {
     const char *fail_function;      /* this function fails ... */
     CUresult fail_result;           /* ... with this; null: none */
     bool mps;                       /* the attribute CU_DEVICE_ATTRIBUTE_MPS_ENABLED */
+    int write_ordering;             /* CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING */
     bool knows_ipc;                 /* the driver knows the attribute CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED */
     bool ipc;
     int devices;                    /* how many the process sees; only device 0 can be opened */

@@ -107,6 +107,11 @@ static void test_open_and_close(void **state)
     fake->ipc = false;
     one = fake_cuda_open_device();
     assert_false(one->caps.ipc);
+    assert_false(one->caps.ordered_arrivals);
+    gf_device_close(one);
+    fake->write_ordering = CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER;
+    one = fake_cuda_open_device();
+    assert_true(one->caps.ordered_arrivals);
     gf_device_close(one);
     assert_int_equal(fake->retained, 0);
 }

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Of a process and device: settings, and the wire.
+ */
+#include "transport/net.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gf_net {
+    struct gf_net_config config;
+    gf_device *device;
+    pthread_mutex_t lock;              /* guards the wire until it is open */
+    struct gf_wire *wire;              /* null: not open yet */
+};
+
+gf_status gf_net_create(const struct gf_net_config *config, gf_device *device, struct gf_net **made, struct gf_reason *why)
+{
+    *made = NULL;
+    if (config->group < 1 || config->group > GF_NET_GROUP) {
+        gf_reason_set(why, "the setting net_group is %d: give it 1 to %d", config->group, GF_NET_GROUP);
+        return GF_ERR_INVALID;
+    }
+    struct gf_net *net = calloc(1, sizeof *net);
+
+    if (!net) {
+        gf_reason_set(why, "out of host memory");
+        return GF_ERR_NO_MEMORY;
+    }
+    *net = (struct gf_net){ .config = *config, .device = device };
+    pthread_mutex_init(&net->lock, NULL);
+    *made = net;
+    return GF_OK;
+}
+
+void gf_net_destroy(struct gf_net *net)
+{
+    if (!net) {
+        return;
+    }
+    if (net->wire) {
+        net->wire->ops->close(net->wire);
+    }
+    pthread_mutex_destroy(&net->lock);
+    free(net);
+}
+
+/* Tries them in turn. */
+static gf_status open_first(struct gf_net *net, struct gf_reason *why)
+{
+    char tried[sizeof why->text] = "";
+    size_t length = 0;
+
+    for (const struct gf_wire_ops *const *ops = net->config.wires; *ops; ops++) {
+        struct gf_reason said = { "" };
+
+        if ((*ops)->open(&net->config.wire, &net->wire, &said) == GF_OK) {
+            gf_log(net->config.wire.log, GF_LOG_PATH, "net: %s", net->wire->name);
+            return GF_OK;
+        }
+        net->wire = NULL;
+        int more = snprintf(tried + length, sizeof tried - length, "%s%s: %s", length ? "; " : "", (*ops)->name, said.text);
+
+        length += more > 0 ? (size_t)more : 0;
+        length = length < sizeof tried ? length : sizeof tried - 1;
+    }
+    gf_reason_set(why, "no network can be used here: %s", length ? tried : "gpufifo was built without libibverbs and without UCX");
+    return GF_ERR_UNSUPPORTED;
+}
+
+gf_status gf_net_open(struct gf_net *net, struct gf_wire **wire, struct gf_reason *why)
+{
+    pthread_mutex_lock(&net->lock);
+    gf_status status = net->wire ? GF_OK : open_first(net, why);
+
+    *wire = net->wire;
+    pthread_mutex_unlock(&net->lock);
+    return status;
+}
+
+const struct gf_net_config *gf_net_config_of(const struct gf_net *net)
+{
+    return &net->config;
+}
+
+bool gf_net_needs_flush(const struct gf_net *net, bool device_slots)
+{
+    if (net->config.flush != GF_NET_AUTO) {
+        return net->config.flush == GF_NET_YES;
+    }
+    return device_slots && !net->device->caps.ordered_arrivals;
+}
