@@ -28,6 +28,10 @@ enum gf_simple_buffer { GF_BUFFER_RECEIVER, GF_BUFFER_SENDER };
 /* Whether small operations go to the agent (core/agent.h), and how long it stays: as experience tells, or always agent_us. */
 enum gf_agent_use { GF_AGENT_OFF, GF_AGENT_AUTO, GF_AGENT_FIXED };
 
+/* Whether kernels of ranks of different nodes talk, and by which network; else their calls go through MPI. AUTO: the best there
+ * is. */
+enum gf_force_net { GF_NET_OFF, GF_NET_VERBS, GF_NET_UCX, GF_NET_AUTO };
+
 enum { GF_AGENT_US_MOST = 60000 };
 enum { GF_NODE_BYTES = 64 };
 
@@ -45,10 +49,12 @@ struct gf_config {
     uint32_t agent_us;             /* 1 to GF_AGENT_US_MOST, of GF_AGENT_FIXED */
     int agent_blocks;              /* of an agent: 1 to GF_AGENT_BLOCKS */
     uint32_t agent_start_us;       /* how long a launch of it may take to begin, before others do its work */
+    enum gf_force_net net;
+    size_t net_bytes;              /* with ranks on several nodes: shorter messages are staged */
     int channels;                  /* most blocks a call may use, 0 = by the device's share */
     bool by_fd;                    /* memory that only a file descriptor shares is mapped by peers, too */
     uint64_t deadline_ms;          /* a kernel's spin without progress, 0 = none */
-    char node[GF_NODE_BYTES];      /* ranks with different names here are on different nodes, whatever the machine; each its own */
+    char node[GF_NODE_BYTES];      /* ranks with different names here are on different nodes, on one machine too; each its own */
     bool strict;                   /* a fall-back to a slower path is an error */
     const char *fault;             /* fault injection for tests: "name:n,…" makes the n-th such step fail; null in production */
 };

@@ -12,7 +12,7 @@
 
 static const char *const setting_names[GF_SHARED_SETTINGS] = {
     "transport", "algorithm", "protocol", "one_shot_bytes", "ll_slot_bytes", "simple_slot_bytes", "simple_buffer", "channels",
-    "deadline_ms", "strict", "agent", "agent_blocks", "mapped",
+    "deadline_ms", "strict", "agent", "agent_blocks", "mapped", "net", "net_bytes",
 };
 
 static void collect_settings(const struct gf_config *config, int64_t settings[GF_SHARED_SETTINGS])
@@ -20,7 +20,7 @@ static void collect_settings(const struct gf_config *config, int64_t settings[GF
     const int64_t values[GF_SHARED_SETTINGS] = {
         config->transport, config->algorithm, config->protocol, (int64_t)config->one_shot_bytes, (int64_t)config->ll_slot_bytes,
         (int64_t)config->simple_slot_bytes, config->simple_buffer, config->channels, (int64_t)config->deadline_ms, config->strict,
-        config->agent, config->agent_blocks, config->mapped,
+        config->agent, config->agent_blocks, config->mapped, config->net, (int64_t)config->net_bytes,
     };
 
     memcpy(settings, values, sizeof values);

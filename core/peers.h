@@ -16,7 +16,7 @@
 #include "device/device.h"
 
 enum {
-    GF_SHARED_SETTINGS = 13
+    GF_SHARED_SETTINGS = 15
 };
 
 /* What a rank tells about itself, once, by allgather; plain bytes. */

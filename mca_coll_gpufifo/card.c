@@ -24,7 +24,7 @@ enum sharing { NOT_TRIED, SHARES, SHARES_NOT };
 /* Stands for "it has none". */
 static const struct gf_card nobodys;
 
-struct gf_cards *gf_cards_publish(const mca_base_component_t *component, const char *node)
+struct gf_cards *gf_cards_publish(const mca_base_component_t *component, const struct gf_config *config)
 {
     size_t ranks = ompi_process_info.num_procs;
     struct gf_cards *cards = calloc(1, sizeof *cards + ranks * sizeof cards->of[0]);
@@ -36,7 +36,8 @@ struct gf_cards *gf_cards_publish(const mca_base_component_t *component, const c
     cards->component = component;
     cards->ranks = ranks;
     cards->mine.node.lowest_rank = gf_mpi_lowest_local_rank();
-    snprintf(cards->mine.node.name, sizeof cards->mine.node.name, "%s", node);
+    snprintf(cards->mine.node.name, sizeof cards->mine.node.name, "%s", config->node);
+    cards->mine.net = config->net;
     if (gf_segment_create(1, &cards->page, &cards->mine.page, NULL) != GF_OK) {
         cards->mine.page = (struct gf_segment_name){.bytes = 0};
     }

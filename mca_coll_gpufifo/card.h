@@ -24,15 +24,16 @@ struct gf_node_name {
 struct gf_card {
     unsigned char cookie[GF_COOKIE_BYTES];
     struct gf_node_name node;
+    int32_t net;                                   /* coll_gpufifo_net: enum gf_force_net */
     struct gf_segment_name page;                   /* bytes 0: it could not be made, and so nothing else could */
 };
 
 /* Cards that this process knows, its own included; one a process; any thread. */
 struct gf_cards;
 
-/* While the component opens: makes this process's card, with coll_gpufifo_node, and publishes it. From then on its peers may send
- * RTSs: the interposition must follow. Null: nothing was published. */
-struct gf_cards *gf_cards_publish(const mca_base_component_t *component, const char *node);
+/* While the component opens: makes this process's card, with the node and net of config, and publishes it. From then on its peers
+ * may send RTSs: the interposition must follow. Null: nothing was published. */
+struct gf_cards *gf_cards_publish(const mca_base_component_t *component, const struct gf_config *config);
 void gf_cards_destroy(struct gf_cards *cards);
 
 const struct gf_card *gf_card_mine(const struct gf_cards *cards);

@@ -196,7 +196,7 @@ static void prepare(mca_coll_gpufifo_component_t *component)
         return;
     }
     component->staging = gf_staging_create();
-    gf_params_apply_node(component);
+    gf_params_apply_card(component);
     if (component->staging) {
         gf_pt2pt_announce();
     }

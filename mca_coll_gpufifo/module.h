@@ -31,7 +31,7 @@ typedef struct mca_coll_gpufifo_component_t {
     int priority;
     int device_choice;                 /* enum gf_device_choice; an int, for the MCA variable */
     int pull;                          /* enum gf_force_pull */
-    int transport, algorithm, protocol, simple_buffer, mapped;    /* the enums of config, likewise */
+    int transport, algorithm, protocol, simple_buffer, mapped, net;    /* the enums of config, likewise */
     char *fault, *agent, *node;
     struct gf_config config;
     struct gf_pipe_config pipe;
@@ -61,8 +61,8 @@ extern mca_coll_gpufifo_component_t mca_coll_gpufifo_component;
 /* Registers the MCA variables; their values are in the component's struct. An unknown or impossible value is reported and
  * replaced by the default. (params.c) */
 int gf_params_register(mca_coll_gpufifo_component_t *component);
-/* Fills component->config from the variables and checks it; the name of the node alone, which the card tells before. */
-void gf_params_apply_node(mca_coll_gpufifo_component_t *component);
+/* Fills component->config from the variables and checks it; before that, what the card (card.h) tells of it. */
+void gf_params_apply_card(mca_coll_gpufifo_component_t *component);
 void gf_params_apply(mca_coll_gpufifo_component_t *component);
 
 /* Opened on first use, one an ordinal, closed with the component; thread-safe. Null with *why on failure. */

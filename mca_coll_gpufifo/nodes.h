@@ -13,9 +13,9 @@
 /* Is that rank on our node? By the cards (card.h); where one of the two has none, as Open MPI says. */
 bool gf_node_is_ours(ompi_communicator_t *comm, int rank);
 
-/* Numbers the nodes of an intracommunicator from 0 on, in the order of their lowest ranks, equal on all its ranks; `node` has room
- * for each rank. Returns how many there are; 0: not known, since a rank has no card. Looks up the cards of all ranks, and compares
- * each with those of other nodes: for communicators of up to GF_MAX_RANKS. */
+/* Numbers the nodes of an intracommunicator from 0 on, in the order of their lowest ranks, equal on all its ranks; `node` has
+ * room for each rank. Returns how many there are; 0: not known, since a rank has no card. Looks up the cards of all ranks, and
+ * compares each with those of other nodes: for communicators of up to GF_MAX_RANKS. */
 int gf_nodes_number(ompi_communicator_t *comm, int *node);
 
 #endif

@@ -129,8 +129,8 @@ static inline bool gf_mpi_rank_is_near(ompi_communicator_t *comm, int rank)
     return proc && gf_mpi_same_node(proc);
 }
 
-/* The lowest rank in MPI_COMM_WORLD of the processes of this job that Open MPI counts to this node; known before MPI_Init exchanges
- * addresses. Where the launcher does not say who they are, this process counts itself alone. */
+/* The lowest rank in MPI_COMM_WORLD of the processes of this job that Open MPI counts to this node; known before MPI_Init
+ * exchanges addresses. Where the launcher does not say who they are, this process counts itself alone. */
 static inline int gf_mpi_lowest_local_rank(void)
 {
     opal_process_name_t job = {.jobid = OMPI_PROC_MY_NAME->jobid, .vpid = OMPI_NAME_WILDCARD->vpid};

@@ -18,6 +18,7 @@ enum { SLOT_LOWEST = GF_LINE, SLOT_HIGHEST = 64 << 20 };
 enum {
     DEFAULT_PRIORITY = 90,
     DEFAULT_PACK_BYTES = 32 << 10, /* the way through host memory takes longer than a second launch; an estimate, not a measurement */
+    DEFAULT_NET_BYTES = 1 << 20,   /* until it is measured */
     HIGHEST_BASE_PRIORITY = 40     /* of the components that any Open MPI comes with, all algorithms: inter; tuned has 30 */
 };
 
@@ -39,6 +40,8 @@ static const mca_base_var_enum_value_t pull_values[] = {
 static const mca_base_var_enum_value_t mapped_values[] = {
     {GF_MAPPED_OFF, "off"}, {GF_MAPPED_KERNEL, "kernel"}, {GF_MAPPED_COPY, "copy"},
     {GF_MAPPED_AUTO, "auto"}, {0, NULL}};
+static const mca_base_var_enum_value_t net_values[] = {
+    {GF_NET_OFF, "off"}, {GF_NET_VERBS, "verbs"}, {GF_NET_UCX, "ucx"}, {GF_NET_AUTO, "auto"}, {0, NULL}};
 static const mca_base_var_enum_value_t verbose_values[] = {
     {GF_LOG_WARN, "warnings"}, {GF_LOG_PATH, "paths"}, {GF_LOG_CALL, "calls"}, {GF_LOG_DEBUG, "debug"}, {0, NULL}};
 
@@ -157,8 +160,15 @@ static void register_sizes(mca_coll_gpufifo_component_t *component)
         MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_9, &component->fault);
 }
 
-static void register_node(mca_coll_gpufifo_component_t *component)
+static void register_nodes(mca_coll_gpufifo_component_t *component)
 {
+    register_variable(component, "net",
+        "How large messages of MPI_Allreduce between nodes go: off (through host memory and MPI), verbs, ucx, or auto (verbs where it "
+        "can be had, else ucx). All ranks must have the same value",
+        MCA_BASE_VAR_TYPE_INT, net_values, OPAL_INFO_LVL_4, &component->net);
+    register_variable(component, "net_bytes",
+        "Least message in bytes that goes so where ranks are on several nodes; shorter ones go through host memory and MPI",
+        MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_5, &component->config.net_bytes);
     register_variable(component, "node",
         "A name for the node of this process, in place of the machine: ranks with different names share no memory, as if they were on "
         "two machines. For containers, and for tests on one machine. Each rank may have its own",
@@ -178,10 +188,11 @@ static void set_defaults(mca_coll_gpufifo_component_t *component)
     component->fault = NULL;
     component->agent = "off";
     component->node = NULL;
+    component->net = GF_NET_OFF;
     component->log.verbose = GF_LOG_WARN;
     component->config = (struct gf_config){
         .one_shot_bytes = 256 * 1024, .ll_slot_bytes = 64 * 1024, .simple_slot_bytes = 128 * 1024,
-        .agent_blocks = 1, .agent_start_us = 300,
+        .agent_blocks = 1, .agent_start_us = 300, .net_bytes = DEFAULT_NET_BYTES,
     };
     gf_pipe_config_default(&component->pipe);
     component->pack_bytes = DEFAULT_PACK_BYTES;
@@ -193,12 +204,13 @@ int gf_params_register(mca_coll_gpufifo_component_t *component)
     set_defaults(component);
     register_choices(component);
     register_sizes(component);
-    register_node(component);
+    register_nodes(component);
     return OMPI_SUCCESS;
 }
 
-void gf_params_apply_node(mca_coll_gpufifo_component_t *component)
+void gf_params_apply_card(mca_coll_gpufifo_component_t *component)
 {
+    component->config.net = (enum gf_force_net)component->net;
     const char *name = component->node ? component->node : "";
 
     if (strlen(name) < sizeof component->config.node) {

@@ -59,7 +59,7 @@ void gf_pt2pt_announce(void)
     pt2pt->stash = gf_stash_create();
     if (pt2pt->landings && pt2pt->queue && pt2pt->stash) {
         pt2pt->cards = gf_cards_publish(&mca_coll_gpufifo_component.super.collm_version,
-                                        mca_coll_gpufifo_component.config.node);
+                                        &mca_coll_gpufifo_component.config);
     }
 }
 

@@ -180,6 +180,13 @@ static void test_differences_are_named(void **state)
     assert_non_null(strstr(why.text, "strict"));
 
     peers = make_peers(infos, 3);
+    other = config;
+    other.net = GF_NET_UCX;
+    gf_peer_describe(&device, &other, 0, &infos[1]);
+    assert_int_equal(gf_peers_judge(&peers, &config, &why), GF_ERR_UNSUPPORTED);
+    assert_non_null(strstr(why.text, "setting net"));
+
+    peers = make_peers(infos, 3);
     infos[1].boot_id[0] ^= 1;
     strcpy(infos[1].host, "othernode");
     assert_int_equal(gf_peers_judge(&peers, &config, &why), GF_ERR_UNSUPPORTED);
