@@ -48,13 +48,13 @@ static struct gf_chunks_out *find_announced(struct gf_lane *lane, uint64_t id)
     return NULL;
 }
 
-/* False: no message of that id is announced. */
+/* False: its message is one that the receiver may ask for before it is announced. */
 static bool hear(struct gf_lane *lane, const struct gf_chunks_cts *cts)
 {
     struct gf_chunks_out *message = find_announced(lane, cts->id);
 
     if (!message) {
-        return false;
+        return cts->id < GF_CHUNKS_OWN_IDS;
     }
     if (cts->failure != GF_OK) {
         give_up(message, GF_ERR_PEER);
@@ -66,21 +66,6 @@ static bool hear(struct gf_lane *lane, const struct gf_chunks_cts *cts)
     *lane->last_out = message;
     lane->last_out = &message->next;
     return true;
-}
-
-/* The receiver may have asked for it already. */
-static void hear_early(struct gf_lane *lane, uint64_t id)
-{
-    for (struct gf_ear **link = &lane->early; *link; link = &(*link)->next) {
-        struct gf_ear *ear = *link;
-
-        if (ear->cts.id == id) {
-            *link = ear->next;
-            hear(lane, &ear->cts);
-            free(ear);
-            return;
-        }
-    }
 }
 
 static void announce(struct gf_chunks *chunks, struct gf_chunks_out *message)
@@ -104,7 +89,6 @@ static void announce(struct gf_chunks *chunks, struct gf_chunks_out *message)
     lane->last_ear = &ear->next;
     message->next = lane->announced;
     lane->announced = message;
-    hear_early(lane, message->id);
 }
 
 static bool send_cts(struct gf_chunks_in *message)
@@ -182,23 +166,31 @@ static void take_new(struct gf_chunks *chunks)
     }
 }
 
-static void hear_all(struct gf_lane *lane)
+/* True: a CTS has come, or none will. */
+static bool has_come(struct gf_ear *ear)
 {
-    gf_status status = GF_OK;
-    struct gf_ear *ear;
     size_t bytes;
 
-    while ((ear = lane->ears) != NULL && gf_chunks_complete(&ear->request, &bytes, &status)) {
+    if (!ear->came && gf_chunks_complete(&ear->request, &bytes, &ear->status)) {
+        ear->came = true;
+        if (bytes != sizeof ear->cts) {
+            ear->status = GF_ERR_PEER;
+        }
+    }
+    return ear->came;
+}
+
+/* The receiver takes chunks in the order of its CTSs: one that is too early keeps the later ones waiting. */
+static void hear_all(struct gf_lane *lane)
+{
+    struct gf_ear *ear;
+
+    while ((ear = lane->ears) != NULL && has_come(ear) && (ear->status != GF_OK || hear(lane, &ear->cts))) {
         lane->ears = ear->next;
         if (!lane->ears) {
             lane->last_ear = &lane->ears;
         }
-        if (status == GF_OK && bytes == sizeof ear->cts && !hear(lane, &ear->cts) && ear->cts.id >= GF_CHUNKS_OWN_IDS) {
-            ear->next = lane->early;
-            lane->early = ear;
-        } else {
-            free(ear);
-        }
+        free(ear);
     }
 }
 
@@ -237,7 +229,7 @@ static void destroy_idle(struct gf_lane **lanes)
     for (struct gf_lane **link = lanes; *link;) {
         struct gf_lane *lane = *link;
 
-        if (lane->announced || lane->ears || lane->early || lane->out || lane->in || lane->oldest) {
+        if (lane->announced || lane->ears || lane->out || lane->in || lane->oldest) {
             link = &lane->next;
         } else {
             *link = lane->next;

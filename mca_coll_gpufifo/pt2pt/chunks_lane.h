@@ -39,6 +39,8 @@ struct gf_ear {
     struct gf_ear *next;
     struct gf_chunks_cts cts;
     ompi_request_t *request;
+    bool came;
+    gf_status status;                  /* once it came; GF_OK: there is a CTS */
 };
 
 enum gf_chunk_state { GF_CHUNK_COPYING, GF_CHUNK_COPIED, GF_CHUNK_ON_WIRE };
@@ -66,7 +68,6 @@ struct gf_lane {
     int peer;
     struct gf_chunks_out *announced;   /* no CTS yet */
     struct gf_ear *ears, **last_ear;   /* in the order in which they were posted */
-    struct gf_ear *early;              /* their CTSs came before their messages were offered */
     struct gf_chunks_out *out, **last_out;     /* messages whose CTS is there, in the order of the CTSs */
     struct gf_chunks_in *in, **last_in;        /* the same, the other way */
     struct gf_chunk *oldest, **newest;

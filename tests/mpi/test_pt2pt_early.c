@@ -3,10 +3,11 @@
  * A receiver that cannot map what is offered asks for chunks, and its CTS may reach the sender before that has seen why: kept
  * for it. Two ranks that share a GPU without MPS (where only long messages are offered), of which rank 1 cannot map memory:
  *
- *   rank 0: sends A (in chunks) and B (offered), then stays outside of MPI until rank 1 has asked for B
- *   rank 1: receives B, then A
+ *   rank 0: sends A and C (in chunks) and B (offered), then stays outside of MPI until rank 1 has asked for B and C
+ *   rank 1: receives B, C, and in the end A
  *
- * A has a receive for CTSs posted at rank 0, by which that of B comes in with the first turn of progress.
+ * A and C have receives for CTSs posted at rank 0, by which those of B and C come in with the first turn of progress. The chunks of C
+ * must not go before those of B: rank 1 takes them in the order in which it has asked.
  */
 #include <mpi.h>
 #include <sched.h>
@@ -15,7 +16,9 @@
 
 #include "tests/mpi/pt2pt_buffers.h"
 
-enum { TAG_FIRST = 1, TAG_A, TAG_B, BYTES_FIRST = 300000, BYTES_A = 1 << 20, BYTES_B = 5 << 20, TURNS = 1000, ROUNDS = 5 };
+enum { TAG_FIRST = 1, BYTES_FIRST = 300000, TURNS = 1000, ROUNDS = 5 };
+enum { A, B, C, MESSAGES };
+static const int bytes_of[] = {[A] = 1 << 20, [B] = 5 << 20, [C] = 600000};
 
 /* A word that both ranks see without MPI. */
 static atomic_int *shared_word(MPI_Win *window)
@@ -30,45 +33,62 @@ static atomic_int *shared_word(MPI_Win *window)
     return word;
 }
 
-static void sender(const struct ends *e, atomic_int *asked, int round)
+/* Outside of MPI. */
+static void await(atomic_int *stage, int wanted)
 {
-    struct buffer a, b;
-    MPI_Request requests[2];
-
-    message_create(e, &a, BYTES_A, TAG_A);
-    message_create(e, &b, BYTES_B, TAG_B);
-    MPI_Isend(a.data, BYTES_A, MPI_BYTE, 1, TAG_A, MPI_COMM_WORLD, &requests[0]);
-    MPI_Isend(b.data, BYTES_B, MPI_BYTE, 1, TAG_B, MPI_COMM_WORLD, &requests[1]);
-    /* Once A is announced. */
-    for (int turn = 0, done; turn < TURNS; turn++) {
-        MPI_Test(&requests[0], &done, MPI_STATUS_IGNORE);
-    }
-    while (atomic_load(asked) != round) {
+    while (atomic_load(stage) != wanted) {
         sched_yield();
     }
-    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-    harness_check(e->h, true, "sent");
-    buffer_destroy(&a, e->name);
-    buffer_destroy(&b, e->name);
 }
 
-static void receiver(const struct ends *e, atomic_int *asked, int round)
+/* MPI's progress, often. */
+static void take_turns(MPI_Request *request)
 {
-    struct buffer a, b;
-    MPI_Request request;
-    int done = 0;
-
-    landing_create(e, &a, BYTES_A);
-    landing_create(e, &b, BYTES_B);
-    MPI_Irecv(b.data, BYTES_B, MPI_BYTE, 0, TAG_B, MPI_COMM_WORLD, &request);
-    for (int turn = 0; turn < TURNS; turn++) {
-        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    for (int turns = 0, done; turns < TURNS; turns++) {
+        MPI_Request_get_status(*request, &done, MPI_STATUS_IGNORE);
     }
-    atomic_store(asked, round);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    MPI_Recv(a.data, BYTES_A, MPI_BYTE, 0, TAG_A, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    landing_check(e, &a, BYTES_A, 0, TAG_A);
-    landing_check(e, &b, BYTES_B, 0, TAG_B);
+}
+
+static void sender(const struct ends *e, atomic_int *stage, int round)
+{
+    struct buffer buffers[MESSAGES];
+    MPI_Request requests[MESSAGES];
+
+    for (int i = 0; i < MESSAGES; i++) {
+        message_create(e, &buffers[i], (size_t)bytes_of[i], (unsigned)i);
+        MPI_Isend(buffers[i].data, bytes_of[i], MPI_BYTE, 1, i, MPI_COMM_WORLD, &requests[i]);
+    }
+    take_turns(&requests[A]);                /* A and C are announced */
+    atomic_store(stage, 2 * round);
+    await(stage, 2 * round + 1);
+    MPI_Waitall(MESSAGES, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < MESSAGES; i++) {
+        buffer_destroy(&buffers[i], e->name);
+    }
+    harness_check(e->h, true, "sent");
+}
+
+static void receiver(const struct ends *e, atomic_int *stage, int round)
+{
+    static const int order[] = {B, C, A};
+    struct buffer buffers[MESSAGES];
+    MPI_Request requests[MESSAGES];
+
+    await(stage, 2 * round);
+    for (int i = 0; i < MESSAGES; i++) {
+        int m = order[i];
+
+        if (m == A) {
+            atomic_store(stage, 2 * round + 1);
+        }
+        landing_create(e, &buffers[m], (size_t)bytes_of[m]);
+        MPI_Irecv(buffers[m].data, bytes_of[m], MPI_BYTE, 0, m, MPI_COMM_WORLD, &requests[m]);
+        take_turns(&requests[m]);
+    }
+    MPI_Waitall(MESSAGES, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < MESSAGES; i++) {
+        landing_check(e, &buffers[i], (size_t)bytes_of[i], 0, (unsigned)i);
+    }
 }
 
 /* By this one rank 0 learns that rank 1 shares its GPU. */
@@ -91,15 +111,15 @@ int main(int argc, char **argv)
 {
     struct harness h;
     struct ends ends = {.h = &h, .from = GPUFIFO_MEMORY_DEVICE, .to = GPUFIFO_MEMORY_DEVICE, .next = 1, .name = "early"};
-    atomic_int *asked;
+    atomic_int *stage;
     MPI_Win window;
 
     harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
-    asked = shared_word(&window);
+    stage = shared_word(&window);
     if (h.rank < 2 && h.ranks > 1) {
         first(&ends);
         for (int round = 1; round <= ROUNDS; round++) {
-            (h.rank == 0 ? sender : receiver)(&ends, asked, round);
+            (h.rank == 0 ? sender : receiver)(&ends, stage, round);
         }
     }
     MPI_Win_free(&window);
