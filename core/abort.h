@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The way out of every wait of a communicator. Each rank owns one shared page that its peers have mapped. Who aborts writes
- * the cause into every page, and its own kernels' abort word; a host that sees its page written sets its kernels' word in turn.
+ * The way out of every wait of a communicator. Each rank owns one shared page that its peers of the same node have mapped. Who
+ * aborts writes the cause into every page, and its own kernels' abort word; a host that sees its page written sets its kernels'
+ * word in turn.
  */
 #ifndef GF_CORE_ABORT_H
 #define GF_CORE_ABORT_H
@@ -33,7 +34,8 @@ gf_status gf_abort_open(struct gf_abort *abort, int rank, int ranks, struct gf_s
 gf_status gf_abort_attach(struct gf_abort *abort, int peer, const struct gf_segment_name *name, struct gf_reason *why);
 void gf_abort_close(struct gf_abort *abort);
 
-/* Ends all waits, here and at the peers, with this status and sentence. The first cause that a page gets stays. */
+/* Ends all waits, here and at the peers whose pages are attached, with this status and sentence. The first cause that a page
+ * gets stays. */
 void gf_abort_raise(struct gf_abort *abort, gf_status status, const char *text);
 
 /* GF_OK, or the status and cause of an abort; then our kernels were told. A single load when there is none. */

@@ -3,6 +3,7 @@
  * What every call of a communicator does before and after its own part.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "core/comm_private.h"
 #include "core/tuner.h"
@@ -35,7 +36,7 @@ static gf_status connect_algorithm(gf_comm *comm, enum gf_algorithm algorithm, s
     struct gf_connect_setup setup = {
         .config = &comm->config, .log = comm->log, .name = comm->name, .bootstrap = &comm->bootstrap, .peers = &comm->peers,
         .transports = comm->transports, .device = comm->device, .stream = comm->stream, .fault = &comm->fault,
-        .imports = comm->imports, .proxy = comm->proxy, .abort = &comm->abort,
+        .imports = comm->imports, .proxy = comm->proxy, .net = comm->net, .abort = &comm->abort,
     };
 
     switch (algorithm) {
@@ -58,10 +59,27 @@ static gf_status connect_algorithm(gf_comm *comm, enum gf_algorithm algorithm, s
     }
 }
 
+/* The links of the ring that lead to another node; these go by what setup.net is, the rest of this rank's as told. */
+static void describe_crossings(const struct gf_peers *peers, char *text, size_t bytes)
+{
+    size_t length = strlen(text);
+
+    for (int r = 0; peers->nodes > 1 && r < peers->ranks && length < bytes; r++) {
+        int next = (r + 1) % peers->ranks;
+
+        if (!gf_peers_same_node(&peers->infos[r], &peers->infos[next])) {
+            int more = snprintf(text + length, bytes - length, "%s%d to %d",
+                                strstr(text, "nodes") ? ", " : "; between nodes by coll_gpufifo_net, from rank ", r, next);
+
+            length += more > 0 ? (size_t)more : 0;
+        }
+    }
+}
+
 /* Once an algorithm: why it was chosen, and how the data travels. */
 static void report_path(const gf_comm *comm, const struct gf_plan *plan)
 {
-    char peers[160] = "";
+    char peers[320] = "";
 
     if (plan->algorithm == GF_PLAN_ONE_SHOT) {
         gf_pattern_describe(&comm->one_shot.pattern, peers, sizeof peers);
@@ -69,6 +87,7 @@ static void report_path(const gf_comm *comm, const struct gf_plan *plan)
         gf_pattern_describe(&comm->ll128.pattern, peers, sizeof peers);
     } else if (plan->algorithm == GF_PLAN_RING) {
         gf_pattern_describe(&comm->ring.pattern, peers, sizeof peers);
+        describe_crossings(&comm->peers, peers, sizeof peers);
     }
     gf_log(comm->log, GF_LOG_PATH, "%s: %s%s%s%s", comm->name, plan->reason, peers[0] ? " (data goes " : "", peers,
            peers[0] ? ")" : "");

@@ -52,6 +52,7 @@ static gf_status prepare(gf_comm *comm, const struct gf_comm_setup *setup, struc
         return status;
     }
     gf_peer_describe(comm->device, &comm->config, setup->device_ranks, mine);
+    mine->net = setup->net != NULL;
     if (gf_fault_hits(&comm->fault, GF_FAULT_SEGMENT, why)) {
         return GF_ERR_NO_MEMORY;
     }
@@ -85,13 +86,18 @@ static gf_status meet_peers(gf_comm *comm, const struct gf_peer_info *mine, stru
         gf_reason_set(why, "the ranks could not exchange messages: %s", gf_status_string(status));
         return status;
     }
-    return gf_peers_judge(peers, &comm->config, why);
+    status = gf_peers_judge(peers, &comm->config, why);
+    if (peers->nodes > 1) {
+        comm->unavailable = ~(1u << GF_PLAN_RING);     /* no other has connections that cross */
+    }
+    return status;
 }
 
+/* Those of this node. Between nodes the transport carries an abort. */
 static gf_status attach_pages(gf_comm *comm, struct gf_reason *why)
 {
     for (int r = 0; r < comm->peers.ranks; r++) {
-        if (r == comm->peers.rank) {
+        if (r == comm->peers.rank || !gf_peers_are_near(&comm->peers, r)) {
             continue;
         }
         gf_status status = gf_fault_hits(&comm->fault, GF_FAULT_ATTACH, why) ? GF_ERR_UNSUPPORTED
@@ -156,6 +162,20 @@ static gf_status bring_up(gf_comm *comm, const struct gf_comm_setup *setup, stru
     return status == GF_OK ? judge_kernels(comm, why) : status;
 }
 
+static void report(const gf_comm *comm)
+{
+    const struct gf_peers *peers = &comm->peers;
+    char where[80];
+
+    if (peers->nodes > 1) {
+        snprintf(where, sizeof where, "%d nodes", peers->nodes);
+    } else {
+        snprintf(where, sizeof where, "%s", peers->infos[peers->rank].host);
+    }
+    gf_log(comm->log, GF_LOG_PATH, "%s: %d ranks on %s, %s, %d blocks a rank", comm->name, peers->ranks, where, peers->sharing,
+           peers->blocks);
+}
+
 gf_status gf_comm_create(const struct gf_comm_setup *setup, gf_comm **result, struct gf_reason *why)
 {
     struct gf_reason local = { "" };
@@ -175,6 +195,7 @@ gf_status gf_comm_create(const struct gf_comm_setup *setup, gf_comm **result, st
     comm->host_executor = setup->host_executor;
     comm->imports = setup->imports;
     comm->proxy = setup->proxy;
+    comm->net = setup->net;
     comm->agent = setup->agent;
     comm->unavailable = setup->host_executor ? 0 : 1u << GF_PLAN_HOST;
     comm->watch = (struct gf_watch){ .abort = &comm->abort, .peers = &comm->peers, .bootstrap = &comm->bootstrap };
@@ -185,8 +206,7 @@ gf_status gf_comm_create(const struct gf_comm_setup *setup, gf_comm **result, st
         gf_comm_destroy(comm);
         return status;
     }
-    gf_log(comm->log, GF_LOG_PATH, "%s: %d ranks on %s, %s, %d blocks a rank", comm->name, comm->peers.ranks,
-           comm->peers.infos[comm->peers.rank].host, comm->peers.sharing, comm->peers.blocks);
+    report(comm);
     *result = comm;
     return GF_OK;
 }

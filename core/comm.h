@@ -17,6 +17,7 @@
 struct gf_transport;               /* core/connector.h */
 struct gf_host_executor;           /* core/host_executor.h */
 struct gf_imports;                 /* core/imports.h */
+struct gf_net;                     /* transport/net.h */
 struct gf_proxy;                   /* proxy/proxy.h */
 typedef struct gf_comm gf_comm;
 
@@ -31,6 +32,8 @@ struct gf_comm_setup {
     struct gf_imports *imports;                 /* of the device, lives as long as the communicator; null: none, and no memory of
                                                    peers is mapped */
     struct gf_proxy *proxy;                     /* of the device, lives as long as the communicator; null: none */
+    struct gf_net *net;                         /* of the device, lives as long as the communicator; null: none, and only ranks
+                                                   of one node have a path of ours */
     gf_agent *agent;                            /* of this device, lives as long as the communicator; null: none */
     int device_ranks;                           /* processes of the job that may run our kernels on this device at once, in any
                                                    communicator, as far as known; 0: those of this communicator. Too high
@@ -39,7 +42,8 @@ struct gf_comm_setup {
 };
 
 /* Collective. All ranks return the same success or failure; *why tells this rank's or the failing rank's reason.
- * GF_ERR_UNSUPPORTED: these ranks have no path of ours (several nodes, different settings, no shared memory): stage. */
+ * GF_ERR_UNSUPPORTED: these ranks have no path of ours (several nodes and no net, different settings, no shared memory):
+ * stage. */
 gf_status gf_comm_create(const struct gf_comm_setup *setup, gf_comm **comm, struct gf_reason *why);
 
 /* Not collective: each rank may destroy at its own time once its calls have returned. Waits for its own kernels, and until the

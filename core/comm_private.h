@@ -24,6 +24,7 @@ struct gf_comm {
     const struct gf_host_executor *host_executor;
     struct gf_imports *imports;        /* null: none */
     struct gf_proxy *proxy;            /* null: none */
+    struct gf_net *net;                /* null: none */
     gf_agent *agent;
     struct gf_peers peers;
     struct gf_abort abort;

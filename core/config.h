@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 enum gf_force_transport {
-    GF_TRANSPORT_AUTO, GF_TRANSPORT_P2P, GF_TRANSPORT_SHM, GF_TRANSPORT_P2P_COPY, GF_TRANSPORT_SHM_COPY
+    GF_TRANSPORT_AUTO, GF_TRANSPORT_P2P, GF_TRANSPORT_SHM, GF_TRANSPORT_P2P_COPY, GF_TRANSPORT_SHM_COPY,
+    GF_TRANSPORT_NET
 };
 enum gf_force_algorithm { GF_ALGORITHM_AUTO, GF_ALGORITHM_ONE_SHOT, GF_ALGORITHM_RING, GF_ALGORITHM_HOST, GF_ALGORITHM_TWO_SHOT,
                           GF_ALGORITHM_ONE_SHOT_MAPPED };
@@ -36,7 +37,7 @@ enum { GF_AGENT_US_MOST = 60000 };
 enum { GF_NODE_BYTES = 64 };
 
 struct gf_config {
-    enum gf_force_transport transport;
+    enum gf_force_transport transport;     /* between ranks of one node */
     enum gf_force_algorithm algorithm;
     enum gf_force_protocol protocol;
     size_t one_shot_bytes;         /* largest message for one-shot LL when the choice is automatic */

@@ -55,16 +55,23 @@ static bool is_open(const struct gf_link *link)
     return link->wanted && link->connector.state != GF_CONN_READY;
 }
 
-/* A transport that this communicator's setting allows. */
-static bool is_allowed(const struct gf_transport *transport, const struct gf_config *config)
+/* A transport that may connect these two ranks: of one node, as this communicator's setting says. */
+static bool is_allowed(const struct gf_transport *transport, const struct gf_connect_setup *setup, const struct gf_connector *c)
 {
-    return config->transport == GF_TRANSPORT_AUTO ? !transport->on_request : transport->id == config->transport;
+    const struct gf_peer_info *infos = setup->peers->infos;
+    enum gf_force_transport forced = setup->config->transport;
+
+    if (!gf_peers_same_node(&infos[c->me], &infos[c->peer])) {
+        return transport->between_nodes;
+    }
+    return forced == GF_TRANSPORT_AUTO ? !transport->on_request : transport->id == forced;
 }
 
 /* The first one allowed from this one on, or null. */
-static const struct gf_transport *next_allowed(const struct gf_transport *const *transports, const struct gf_config *config)
+static const struct gf_transport *next_allowed(const struct gf_transport *const *transports, const struct gf_connect_setup *setup,
+                                               const struct gf_connector *c)
 {
-    while (*transports && !is_allowed(*transports, config)) {
+    while (*transports && !is_allowed(*transports, setup, c)) {
         transports++;
     }
     return *transports;
@@ -75,7 +82,7 @@ static void leave_transport(struct attempt *a, struct gf_link *link, enum gf_log
 {
     const struct gf_connect_setup *setup = a->setup;
     const struct gf_transport *left = setup->transports[link->choice];
-    const struct gf_transport *next = next_allowed(&setup->transports[++link->choice], setup->config);
+    const struct gf_transport *next = next_allowed(&setup->transports[++link->choice], setup, &link->connector);
     unsigned bit = 1u << (link->choice - 1);
 
     snprintf(a->reason, sizeof a->reason, "%s", reason);
@@ -102,11 +109,11 @@ static void choose_transport(struct attempt *a, struct gf_link *link)
     for (; setup->transports[link->choice]; ) {
         const struct gf_transport *transport = setup->transports[link->choice];
 
-        if (!is_allowed(transport, setup->config)) {
+        if (!is_allowed(transport, setup, &link->connector)) {
             link->choice++;
         } else if (link->connector.shape.whole_lines && !transport->whole_lines) {
             leave_transport(a, link, GF_LOG_PATH, "lines of 128 bytes may arrive in parts there");
-        } else if (!transport->probe(&infos[link->connector.me], &infos[link->connector.peer], &why)) {
+        } else if (transport->probe && !transport->probe(&infos[link->connector.me], &infos[link->connector.peer], &why)) {
             leave_transport(a, link, GF_LOG_PATH, why.text);
         } else {
             return;
@@ -163,6 +170,7 @@ static void init_link(struct gf_link *link, bool is_sender, int me, int peer, co
     link->connector.imports = setup->imports;
     link->connector.bootstrap = setup->bootstrap;
     link->connector.proxy = setup->proxy;
+    link->connector.net = setup->net;
     link->connector.abort = setup->abort;
 }
 

@@ -20,7 +20,7 @@ enum gf_pattern_kind { GF_PATTERN_DIRECT, GF_PATTERN_RING };
 /* Does this pattern connect rank `from` to rank `to`? */
 bool gf_pattern_connects(enum gf_pattern_kind kind, int from, int to, int ranks);
 
-/* What connecting needs; everything outlives the call, and device, stream, fault and proxy the pattern. */
+/* What connecting needs; everything outlives the call, and device, stream, fault, proxy and net the pattern. */
 struct gf_connect_setup {
     const struct gf_config *config;
     const struct gf_log *log;
@@ -33,6 +33,7 @@ struct gf_connect_setup {
     struct gf_fault *fault;
     struct gf_imports *imports;                    /* of the device; null: none, and no memory of peers is mapped */
     struct gf_proxy *proxy;                        /* null: none, and no transport that needs one */
+    struct gf_net *net;                            /* likewise */
     struct gf_abort *abort;                        /* may be null without a proxy; outlives the pattern */
 };
 

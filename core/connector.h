@@ -79,7 +79,9 @@ struct gf_transport {
     const char *name;
     enum gf_force_transport id;
     bool on_request;               /* taken only where the setting names it, never by "auto" */
-    /* Might these two use it? Cheap and symmetrical: a pure function of both infos. The proof is connect. */
+    bool between_nodes;            /* connects ranks of different nodes, which no other does, whatever the setting says */
+    /* Might these two use it? Cheap and symmetrical: a pure function of both infos. The proof is connect. Null: nothing is known
+     * against it. */
     bool (*probe)(const struct gf_peer_info *a, const struct gf_peer_info *b, struct gf_reason *why);
     /* Allocates this end's memory by c->shape and describes it for the peer. */
     gf_status (*setup)(struct gf_connector *c, struct gf_blob *mine, struct gf_reason *why);

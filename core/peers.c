@@ -151,26 +151,62 @@ static void judge_sharing(struct gf_peers *peers, const struct gf_config *config
         snprintf(peers->sharing, sizeof peers->sharing, "%d ranks share a device with too few blocks for all of them at once",
                  most);
     }
-    peers->agents = config->agent != GF_AGENT_OFF && peers->kernels_may_wait && blocks > config->agent_blocks;
+    peers->agents = config->agent != GF_AGENT_OFF && peers->nodes == 1 && peers->kernels_may_wait
+        && blocks > config->agent_blocks;
     blocks -= peers->agents ? config->agent_blocks : 0;
     peers->blocks = blocks < 1 ? 1 : blocks;
+}
+
+static int count_nodes(const struct gf_peers *peers)
+{
+    int nodes = 0;
+
+    for (int r = 0; r < peers->ranks; r++) {
+        int first = 0;
+
+        while (!gf_peers_same_node(&peers->infos[first], &peers->infos[r])) {
+            first++;
+        }
+        nodes += first == r;
+    }
+    return nodes;
+}
+
+static gf_status judge_nodes(struct gf_peers *peers, struct gf_reason *why)
+{
+    const struct gf_peer_info *infos = peers->infos;
+    int alone = 0, far = 0;
+
+    peers->nodes = count_nodes(peers);
+    while (alone < peers->ranks && infos[alone].net) {
+        alone++;
+    }
+    while (far < peers->ranks && gf_peers_same_node(&infos[0], &infos[far])) {
+        far++;
+    }
+    if (peers->nodes > 1 && alone < peers->ranks) {
+        gf_reason_set(why, "rank 0 is on %s and rank %d on %s: gpufifo's own path serves the ranks of one node, or of several by "
+                      "coll_gpufifo_net, which rank %d does not have", infos[0].host, far, infos[far].host, alone);
+        return GF_ERR_UNSUPPORTED;
+    }
+    return GF_OK;
 }
 
 gf_status gf_peers_judge(struct gf_peers *peers, const struct gf_config *config, struct gf_reason *why)
 {
     if (peers->ranks > GF_MAX_RANKS) {
-        gf_reason_set(why, "%d ranks: gpufifo's own path serves up to %d ranks of one node", peers->ranks, GF_MAX_RANKS);
+        gf_reason_set(why, "%d ranks: gpufifo's own path serves up to %d ranks", peers->ranks, GF_MAX_RANKS);
         return GF_ERR_UNSUPPORTED;
     }
-    for (int r = 1; r < peers->ranks; r++) {
-        if (!gf_peers_same_node(&peers->infos[0], &peers->infos[r])) {
-            gf_reason_set(why, "rank 0 is on %s and rank %d on %s: gpufifo's own path serves the ranks of one node",
-                          peers->infos[0].host, r, peers->infos[r].host);
-            return GF_ERR_UNSUPPORTED;
-        }
-    }
+    gf_status status = judge_nodes(peers, why);
+
     judge_sharing(peers, config);
-    return check_settings(peers, why);
+    return status == GF_OK ? check_settings(peers, why) : status;
+}
+
+bool gf_peers_are_near(const struct gf_peers *peers, int r)
+{
+    return gf_peers_same_node(&peers->infos[peers->rank], &peers->infos[r]);
 }
 
 bool gf_peer_alive(const struct gf_peer_info *info)

@@ -34,7 +34,8 @@ struct gf_peer_info {
     uint8_t concurrent_processes;  /* device capability */
     uint8_t host_types;            /* device capability */
     uint8_t copies_beside_kernels; /* device capability */
-    uint8_t reserved[4];
+    uint8_t net;                   /* this rank has a net, by which it may talk to other nodes */
+    uint8_t reserved[3];
     int32_t blocks;                /* device capability: of the whole device */
     int32_t device_ranks;          /* see struct gf_comm_setup */
     int64_t settings[GF_SHARED_SETTINGS];    /* those of struct gf_config that must be equal on all ranks */
@@ -44,6 +45,7 @@ struct gf_peer_info {
 struct gf_peers {
     int rank, ranks;
     struct gf_peer_info *infos;    /* [ranks] */
+    int nodes;                     /* on which the ranks are */
     int blocks;                    /* a rank's share of its device without the agent, the least of all ranks; at least 1 */
     bool kernels_may_wait;         /* the kernels of all ranks can run at once */
     bool agents;                   /* of the share one block more is set aside for an agent */
@@ -54,12 +56,16 @@ struct gf_peers {
 /* Do these two count themselves to one node? Whether they can share memory there is tried. */
 bool gf_peers_same_node(const struct gf_peer_info *a, const struct gf_peer_info *b);
 
-/* Fills all but probe. */
+/* Fills all but probe and net. */
 void gf_peer_describe(const gf_device *device, const struct gf_config *config, int device_ranks, struct gf_peer_info *info);
 
 /* Judges peers->infos and fills the rest: a pure function of values that are the same on all ranks but peers->rank.
- * GF_ERR_UNSUPPORTED with a sentence that names the ranks where they are on several nodes or differ in their settings. */
+ * GF_ERR_UNSUPPORTED with a sentence that names the ranks where they are on several nodes and have no net, or differ in their
+ * settings. */
 gf_status gf_peers_judge(struct gf_peers *peers, const struct gf_config *config, struct gf_reason *why);
+
+/* Is rank r on this rank's node? */
+bool gf_peers_are_near(const struct gf_peers *peers, int r);
 
 /* Does the process still run? Only for peers whose segment could be attached: they share our /proc. A zombie does not run. */
 bool gf_peer_alive(const struct gf_peer_info *info);

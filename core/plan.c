@@ -83,7 +83,8 @@ static bool settings_contradict(const struct gf_config *config)
 /* The host copies the slots of FIFOs, nothing else: LL lines have no place where it could look. */
 static bool host_copies(const struct gf_config *config)
 {
-    return config->transport == GF_TRANSPORT_P2P_COPY || config->transport == GF_TRANSPORT_SHM_COPY;
+    return config->transport == GF_TRANSPORT_P2P_COPY || config->transport == GF_TRANSPORT_SHM_COPY
+        || config->transport == GF_TRANSPORT_NET;
 }
 
 static bool available(const struct gf_plan_input *input, enum gf_algorithm algorithm)
@@ -208,6 +209,24 @@ static void decide_in_turns(const struct gf_config *config, const struct gf_plan
     }
 }
 
+/* Links between nodes have FIFOs and nothing else, and what is short is sooner there by the MPI below. */
+static void decide_between_nodes(const struct gf_config *config, const struct gf_plan_input *input, enum gf_algorithm forced,
+                                 size_t bytes, struct gf_plan *plan)
+{
+    if (bytes < config->net_bytes) {
+        decide(plan, GF_PLAN_STAGE, "%d nodes: %zu bytes go through MPI, which net_bytes = %zu leaves to it", input->nodes, bytes,
+               config->net_bytes);
+    } else if (forced != GF_PLAN_NONE && forced != GF_PLAN_RING) {
+        decide(plan, GF_PLAN_STAGE, "%s was asked for, but between nodes there is the ring alone", gf_algorithm_name(forced));
+    } else if (!input->kernels_may_wait) {
+        decide(plan, GF_PLAN_STAGE, "%s", no_mps);
+    } else if (!available(input, GF_PLAN_RING)) {
+        decide(plan, GF_PLAN_STAGE, "the ring could not be connected between the nodes");
+    } else {
+        decide(plan, GF_PLAN_RING, "ring: over %d nodes, of net_bytes = %zu or more", input->nodes, config->net_bytes);
+    }
+}
+
 /* The agent takes one piece at a time. What it does is compatible with launches, so a rank whose agent is gone may launch. */
 static void consider_agent(const struct gf_config *config, const struct gf_plan_input *input, size_t bytes, struct gf_plan *plan)
 {
@@ -289,6 +308,8 @@ void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_inpu
                "two-shot and one_shot_mapped with neither");
     } else if (!input->device_has_type && forced != GF_PLAN_HOST) {
         decide(plan, GF_PLAN_STAGE, "the device has no arithmetic for %s", gf_type_name(input->type));
+    } else if (input->nodes > 1) {
+        decide_between_nodes(config, input, forced, bytes, plan);
     } else if (forced != GF_PLAN_NONE) {
         decide_forced(config, input, forced, bytes, plan);
     } else if (!input->kernels_may_wait) {

@@ -50,6 +50,7 @@ struct gf_plan_input {
     enum gf_type type;
     enum gf_op op;
     int ranks;                     /* at least 1 */
+    int nodes;                     /* on which they are, at least 1 */
     int blocks;                    /* blocks a rank may keep resident: the device's share by rule 9 */
     bool agents;                   /* settings and share allow an agent on every rank */
     bool kernels_may_wait;         /* rule 9: kernels of all these ranks can run at once */

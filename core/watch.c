@@ -26,7 +26,7 @@ static gf_status look_at_peers(struct gf_watch *watch, struct gf_reason *why)
     const struct gf_peers *peers = watch->peers;
 
     for (int r = 0; r < peers->ranks; r++) {
-        if (r != peers->rank && !gf_peer_alive(&peers->infos[r])) {
+        if (r != peers->rank && gf_peers_are_near(peers, r) && !gf_peer_alive(&peers->infos[r])) {
             char text[sizeof ((struct gf_abort_page *)0)->text];
 
             snprintf(text, sizeof text, "rank %d (process %d on %s) has ended in the middle of an operation", r,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What a host does while it waits for its kernels or for other hosts: the owner's progress, looking for an abort, and now and
- * then looking whether all peers still live.
+ * then looking whether all peers of its node still live.
  */
 #ifndef GF_CORE_WATCH_H
 #define GF_CORE_WATCH_H

@@ -26,7 +26,8 @@ static const mca_base_var_enum_value_t device_values[] = {
     {GF_DEVICE_AUTO, "auto"}, {GF_DEVICE_CUDA, "cuda"}, {GF_DEVICE_EMULATED, "emulated"}, {GF_DEVICE_NONE, "none"}, {0, NULL}};
 static const mca_base_var_enum_value_t transport_values[] = {
     {GF_TRANSPORT_AUTO, "auto"}, {GF_TRANSPORT_P2P, "p2p"}, {GF_TRANSPORT_SHM, "shm"},
-    {GF_TRANSPORT_P2P_COPY, "p2p_copy"}, {GF_TRANSPORT_SHM_COPY, "shm_copy"}, {0, NULL}};
+    {GF_TRANSPORT_P2P_COPY, "p2p_copy"}, {GF_TRANSPORT_SHM_COPY, "shm_copy"}, {GF_TRANSPORT_NET, "net"},
+    {0, NULL}};
 static const mca_base_var_enum_value_t algorithm_values[] = {
     {GF_ALGORITHM_AUTO, "auto"}, {GF_ALGORITHM_ONE_SHOT, "one_shot"}, {GF_ALGORITHM_RING, "ring"}, {GF_ALGORITHM_HOST, "host"},
     {GF_ALGORITHM_TWO_SHOT, "two_shot"}, {GF_ALGORITHM_ONE_SHOT_MAPPED, "one_shot_mapped"}, {0, NULL}};
@@ -79,8 +80,8 @@ static void register_choices(mca_coll_gpufifo_component_t *component)
     register_variable(component, "transport",
         "How two ranks of a node share memory: auto (the better of the next two that works), p2p (device memory, mapped by "
         "IPC), shm (host memory that kernels reach), p2p_copy (copies from device to device, started by a thread; not between "
-        "ranks of one GPU) or shm_copy (copies through host memory, started by a thread at both ends); the last two move the "
-        "ring's slots only, and are never chosen by themselves",
+        "ranks of one GPU), shm_copy (copies through host memory, started by a thread at both ends) or net (what coll_gpufifo_net "
+        "names, for tests); the last three move the ring's slots only, and are never chosen by themselves",
         MCA_BASE_VAR_TYPE_INT, transport_values, OPAL_INFO_LVL_5, &component->transport);
     register_variable(component, "algorithm",
         "The algorithm of MPI_Allreduce: auto (by size and by what the ranks' kernels may do), one_shot (every rank stores to "

@@ -21,16 +21,6 @@ struct shm {
     struct gf_part own, peer;
 };
 
-/* Whether the two see each other's memory is tried, by connect. */
-static bool shm_probe(const struct gf_peer_info *a, const struct gf_peer_info *b, struct gf_reason *why)
-{
-    if (!gf_peers_same_node(a, b)) {
-        gf_reason_set(why, "%s and %s are two nodes", a->host, b->host);
-        return false;
-    }
-    return true;
-}
-
 static gf_status shm_setup(struct gf_connector *c, struct gf_blob *mine, struct gf_reason *why)
 {
     struct shm *shm = calloc(1, sizeof *shm);
@@ -95,5 +85,5 @@ static void shm_destroy(struct gf_connector *c)
 
 const struct gf_transport gf_transport_shm = {
     .name = "shm", .id = GF_TRANSPORT_SHM,
-    .probe = shm_probe, .setup = shm_setup, .connect = shm_connect, .destroy = shm_destroy,
+    .setup = shm_setup, .connect = shm_connect, .destroy = shm_destroy,
 };

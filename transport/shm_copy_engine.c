@@ -129,16 +129,6 @@ static enum gf_proxy_turn turn(void *ctx)
     return most;
 }
 
-/* That the two may share memory is tried, by connect. */
-static bool probe(const struct gf_peer_info *a, const struct gf_peer_info *b, struct gf_reason *why)
-{
-    if (!gf_peers_same_node(a, b)) {
-        gf_reason_set(why, "%s and %s are two nodes", a->host, b->host);
-        return false;
-    }
-    return true;
-}
-
 static gf_status open_receiver(struct shm_copy *p, struct blob *blob, struct gf_reason *why)
 {
     struct gf_connector *c = p->c;
@@ -239,5 +229,5 @@ static void destroy(struct gf_connector *c)
 
 const struct gf_transport gf_transport_shm_copy = {
     .name = "shm_copy", .id = GF_TRANSPORT_SHM_COPY, .on_request = true,
-    .probe = probe, .setup = setup, .connect = connect, .expect = expect, .destroy = destroy,
+    .setup = setup, .connect = connect, .expect = expect, .destroy = destroy,
 };

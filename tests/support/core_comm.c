@@ -40,18 +40,20 @@ static gf_status create_comm(struct gftest_rank *rank, const struct gf_config *c
     c->log = (struct gf_log){ .write = write_line, .ctx = c, .verbose = GF_LOG_PATH };
     const struct gf_comm_setup setup = {
         .config = config, .log = &c->log, .name = "test", .bootstrap = rank->bootstrap, .device = c->device,
-        .transports = gf_transports, .host_executor = &gf_host_sequenced, .agent = c->agent,
+        .transports = c->transports, .net = c->net, .host_executor = &gf_host_sequenced, .agent = c->agent,
         .imports = c->imports, .proxy = c->proxy,
     };
 
     return gf_comm_create(&setup, &c->comm, why);
 }
 
-gf_status gftest_comm_open(struct gftest_rank *rank, const struct gf_config *config, struct gftest_comm *c, struct gf_reason *why)
+gf_status gftest_comm_open_over(struct gftest_rank *rank, const struct gf_config *config,
+                                const struct gf_transport *const *transports, struct gf_net *net, struct gftest_comm *c,
+                                struct gf_reason *why)
 {
     gf_driver *driver;
 
-    memset(c, 0, sizeof *c);
+    *c = (struct gftest_comm){ .transports = transports, .net = net };
     gf_status status = gf_driver_open("emulated", &driver, why);
 
     if (status == GF_OK) {
@@ -72,11 +74,17 @@ gf_status gftest_comm_open(struct gftest_rank *rank, const struct gf_config *con
     return status == GF_OK ? create_comm(rank, config, c, why) : status;
 }
 
+gf_status gftest_comm_open(struct gftest_rank *rank, const struct gf_config *config, struct gftest_comm *c, struct gf_reason *why)
+{
+    return gftest_comm_open_over(rank, config, gf_transports, NULL, c, why);
+}
+
 gf_status gftest_comm_join(struct gftest_rank *rank, const struct gf_config *config, const struct gftest_comm *other,
                            struct gftest_comm *c, struct gf_reason *why)
 {
     *c = (struct gftest_comm){ .device = other->device, .stream = other->stream, .proxy = other->proxy, .imports = other->imports,
-                               .agent = other->agent, .joined = true };
+                               .agent = other->agent, .joined = true,
+                               .transports = other->transports, .net = other->net };
     return create_comm(rank, config, c, why);
 }
 

@@ -18,6 +18,8 @@ struct gftest_comm {
     int warnings, paths;           /* log lines so far */
     char warning[400], path[400];  /* the last ones */
     struct gf_imports *imports;
+    const struct gf_transport *const *transports;      /* those of the component, if not told otherwise */
+    struct gf_net *net;            /* null, likewise */
     gf_agent *agent;               /* made where the settings ask for one; null: none */
     bool joined;                   /* device, stream, mappings and agent are another one's */
     gf_comm *comm;
@@ -30,6 +32,10 @@ struct gf_config gftest_config(void);
  * failure of gf_comm_create, whose status it returns, the device is open and c->comm is null. */
 gf_status gftest_comm_open(struct gftest_rank *rank, const struct gf_config *config, struct gftest_comm *c,
                            struct gf_reason *why);
+/* The same over these transports, with this net, which may be null. */
+gf_status gftest_comm_open_over(struct gftest_rank *rank, const struct gf_config *config,
+                                const struct gf_transport *const *transports, struct gf_net *net, struct gftest_comm *c,
+                                struct gf_reason *why);
 /* The same on the device, stream and agent of another one, which is closed later. */
 gf_status gftest_comm_join(struct gftest_rank *rank, const struct gf_config *config, const struct gftest_comm *other,
                            struct gftest_comm *c, struct gf_reason *why);

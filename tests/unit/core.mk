@@ -19,6 +19,7 @@ tests_core_programs = \
     tests/unit/test_core_copied \
     tests/unit/test_core_filled \
     tests/unit/test_core_life \
+    tests/unit/test_core_nodes \
     tests/unit/test_core_peers \
     tests/unit/test_core_sweep \
     tests/unit/test_core_trouble \
@@ -66,6 +67,8 @@ tests_unit_test_core_copied_SOURCES = tests/unit/test_core_copied.c
 tests_unit_test_core_copied_LDADD = $(tests_core_libs)
 tests_unit_test_core_life_SOURCES = tests/unit/test_core_life.c
 tests_unit_test_core_life_LDADD = $(tests_core_libs)
+tests_unit_test_core_nodes_SOURCES = tests/unit/test_core_nodes.c
+tests_unit_test_core_nodes_LDADD = $(tests_core_libs)
 tests_unit_test_core_peers_SOURCES = tests/unit/test_core_peers.c
 tests_unit_test_core_peers_LDADD = $(tests_core_libs)
 # Its own objects come before those of the same name in the libraries.

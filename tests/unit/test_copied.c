@@ -367,9 +367,6 @@ static void test_same_device(void **state)
     assert_true(gf_transport_p2p_copy.probe(&a, &b, &why));
     b.ipc = false;
     assert_false(gf_transport_p2p_copy.probe(&a, &b, &why));
-    assert_true(gf_transport_shm_copy.probe(&a, &b, &why));
-    strcpy(b.boot_id, "another");
-    assert_false(gf_transport_shm_copy.probe(&a, &b, &why));
 }
 
 int main(void)

@@ -191,13 +191,40 @@ static void test_differences_are_named(void **state)
     strcpy(infos[1].host, "othernode");
     assert_int_equal(gf_peers_judge(&peers, &config, &why), GF_ERR_UNSUPPORTED);
     assert_non_null(strstr(why.text, "rank 1 on othernode"));
-    peers = make_peers(infos, 3);
-    assert_true(gf_peers_same_node(&infos[0], &infos[1]));
-    strcpy(infos[2].node, "another");
-    assert_false(gf_peers_same_node(&infos[0], &infos[2]));
-    assert_int_equal(gf_peers_judge(&peers, &config, &why), GF_ERR_UNSUPPORTED);
     peers.ranks = GF_MAX_RANKS + 1;
     assert_int_equal(gf_peers_judge(&peers, &config, &why), GF_ERR_UNSUPPORTED);
+}
+
+/* By their machines and by their names; only where all have a net. */
+static void test_several_nodes(void **state)
+{
+    struct gf_peer_info infos[5];
+    struct gf_peers peers = make_peers(infos, 5);
+    struct gf_config agent = config;
+    struct gf_reason why = { "" };
+
+    (void)state;
+    agent.agent = GF_AGENT_AUTO;
+    assert_int_equal(gf_peers_judge(&peers, &config, &why), GF_OK);
+    assert_int_equal(peers.nodes, 1);
+    strcpy(infos[1].node, "another");
+    strcpy(infos[3].node, "another");
+    infos[4].boot_id[0] ^= 1;
+    assert_true(gf_peers_same_node(&infos[0], &infos[2]));
+    assert_true(gf_peers_same_node(&infos[1], &infos[3]));
+    assert_false(gf_peers_same_node(&infos[1], &infos[2]));
+    assert_false(gf_peers_are_near(&peers, 4));
+    for (int r = 0; r < 5; r++) {
+        assert_int_equal(gf_peers_judge(&peers, &config, &why), GF_ERR_UNSUPPORTED);
+        assert_non_null(strstr(why.text, "rank 1 on"));
+        infos[r].net = true;
+    }
+    assert_int_equal(gf_peers_judge(&peers, &agent, &why), GF_OK);
+    assert_int_equal(peers.nodes, 3);
+    assert_false(peers.agents);
+    infos[2].net = false;
+    assert_int_equal(gf_peers_judge(&peers, &config, &why), GF_ERR_UNSUPPORTED);
+    assert_non_null(strstr(why.text, "rank 2 does not have"));
 }
 
 static void test_fault_settings(void **state)
@@ -238,7 +265,7 @@ int main(void)
         cmocka_unit_test(test_an_agent_takes_a_block),
         cmocka_unit_test(test_kernels_wait_only_where_they_run_at_once),
         cmocka_unit_test(test_differences_are_named),
-        cmocka_unit_test(test_fault_settings),
+        cmocka_unit_test(test_several_nodes), cmocka_unit_test(test_fault_settings),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

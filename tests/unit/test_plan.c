@@ -457,10 +457,46 @@ static void test_names(void **state)
     assert_string_equal(gf_algorithm_name(GF_PLAN_COUNT), "unknown");
 }
 
+/* Between nodes: the ring for what is long, and MPI. */
+static void test_between_nodes(void **state)
+{
+    struct gf_config config = default_config();
+    struct gf_plan_input input = default_input(1 << 20);
+    struct gf_plan plan;
+
+    (void)state;
+    input.nodes = 2;
+    input.unavailable = ~(1u << GF_PLAN_RING);
+    config.net_bytes = 4 << 20;
+    plan = plan_of(&config, &input);
+    assert_int_equal(plan.algorithm, GF_PLAN_RING);
+    assert_int_equal(plan.blocks, 32);
+    assert_non_null(strstr(plan.reason, "2 nodes"));
+    for (enum gf_force_algorithm forced = GF_ALGORITHM_AUTO; forced <= GF_ALGORITHM_ONE_SHOT_MAPPED; forced++) {
+        bool ring = forced == GF_ALGORITHM_AUTO || forced == GF_ALGORITHM_RING;
+
+        config.algorithm = forced;
+        plan = plan_of(&config, &input);
+        assert_int_equal(plan.algorithm, ring ? GF_PLAN_RING : GF_PLAN_STAGE);
+        assert_true(ring || strstr(plan.reason, "the ring alone"));
+    }
+    config.algorithm = GF_ALGORITHM_AUTO;
+    input.kernels_may_wait = false;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_STAGE);
+    input.kernels_may_wait = true;
+    input.unavailable = ~0u;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_STAGE);
+    input.unavailable = ~(1u << GF_PLAN_RING);
+    input.count--;
+    plan = plan_of(&config, &input);
+    assert_int_equal(plan.algorithm, GF_PLAN_STAGE);
+    assert_string_equal(plan.reason, "2 nodes: 4194300 bytes go through MPI, which net_bytes = 4194304 leaves to it");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes_choose),
+        cmocka_unit_test(test_between_nodes), cmocka_unit_test(test_sizes_choose),
         cmocka_unit_test(test_large_ones_go_over_mapped_buffers),
         cmocka_unit_test(test_small_ones_go_to_the_agent),
         cmocka_unit_test(test_trivial_calls),
