@@ -29,9 +29,9 @@ enum gf_simple_buffer { GF_BUFFER_RECEIVER, GF_BUFFER_SENDER };
 /* Whether small operations go to the agent (core/agent.h), and how long it stays: as experience tells, or always agent_us. */
 enum gf_agent_use { GF_AGENT_OFF, GF_AGENT_AUTO, GF_AGENT_FIXED };
 
-/* Whether kernels of ranks of different nodes talk, and by which network; else their calls go through MPI. AUTO: the best there
+/* Whether kernels of ranks of different nodes talk, and by which network; else their calls go through MPI. ANY: the best there
  * is. */
-enum gf_force_net { GF_NET_OFF, GF_NET_VERBS, GF_NET_UCX, GF_NET_AUTO };
+enum gf_force_net { GF_NET_OFF, GF_NET_VERBS, GF_NET_UCX, GF_NET_ANY };
 
 enum { GF_AGENT_US_MOST = 60000 };
 enum { GF_NODE_BYTES = 64 };

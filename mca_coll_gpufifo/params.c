@@ -42,7 +42,7 @@ static const mca_base_var_enum_value_t mapped_values[] = {
     {GF_MAPPED_OFF, "off"}, {GF_MAPPED_KERNEL, "kernel"}, {GF_MAPPED_COPY, "copy"},
     {GF_MAPPED_AUTO, "auto"}, {0, NULL}};
 static const mca_base_var_enum_value_t net_values[] = {
-    {GF_NET_OFF, "off"}, {GF_NET_VERBS, "verbs"}, {GF_NET_UCX, "ucx"}, {GF_NET_AUTO, "auto"}, {0, NULL}};
+    {GF_NET_OFF, "off"}, {GF_NET_VERBS, "verbs"}, {GF_NET_UCX, "ucx"}, {GF_NET_ANY, "auto"}, {0, NULL}};
 static const mca_base_var_enum_value_t verbose_values[] = {
     {GF_LOG_WARN, "warnings"}, {GF_LOG_PATH, "paths"}, {GF_LOG_CALL, "calls"}, {GF_LOG_DEBUG, "debug"}, {0, NULL}};
 

@@ -72,7 +72,7 @@ static struct gf_config config_of(const struct gftest_rank *rank, const struct r
 
     config.node[0] = run->nodes[rank->rank];
     config.mapped = GF_MAPPED_KERNEL;
-    config.net = GF_NET_AUTO;
+    config.net = GF_NET_ANY;
     config.net_bytes = LEAST;
     config.simple_slot_bytes = 1024;
     config.transport = run->transport;
