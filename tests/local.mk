@@ -9,6 +9,7 @@ include tests/mpi/local.mk
 include tests/model/local.mk
 include tests/fault/local.mk
 include tests/gpu/local.mk
+include tests/vm/local.mk
 
 # What looks at the source and not at the build needs to run once only, not again under each sanitizer.
 if !GF_SANITIZE

@@ -116,7 +116,7 @@ struct gf_wire_ops {
     void (*forget)(struct gf_wire *wire, struct gf_wire_memory *memory);
 
     /* A new end of a lane, which tells its address; connect takes the other end's, checks it, and waits for nobody: the other end
-     * may connect much later, and what is sent to it before arrives then, or is sent again. */
+     * may connect later, and what is sent to it before arrives then, or is sent again for as long as timeout and retries last. */
     gf_status (*create)(struct gf_wire *wire, uint32_t line_count, struct gf_wire_lane **lane, struct gf_wire_address *mine,
                         struct gf_reason *why);
     gf_status (*connect)(struct gf_wire_lane *lane, const struct gf_wire_address *theirs, struct gf_reason *why);

@@ -96,4 +96,11 @@ tests_unit_test_rescue_SOURCES = tests/unit/test_rescue.c
 tests_unit_test_rescue_LDADD = $(tests_core_libs)
 tests_unit_test_segment_SOURCES = tests/unit/test_segment.c
 tests_unit_test_segment_LDADD = $(tests_core_libs)
+if HAVE_VERBS
+check_PROGRAMS += tests/unit/test_near
+TESTS += tests/unit/test_near
+tests_unit_test_near_SOURCES = tests/unit/test_near.c
+tests_unit_test_near_LDADD = $(tests_core_libs)
 endif
+endif
+EXTRA_DIST += tests/unit/near.xml

@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The verbs wire on soft-RoCE, in one virtual machine for all of it. Each program has its own limit, which only ends a hang.
+set -u
+
+machine=${srcdir:-.}/tests/vm/verbs_vm.sh
+tests="test_verbs_wire test_verbs_trouble"
+
+lacks=$("$machine" --lacks) || exit 99
+if [ -n "$lacks" ]; then
+    echo "no virtual machine with verbs can be made: there is no ${lacks//$'\n'/, no }"
+    exit 77
+fi
+cd "$GF_BUILDDIR" || exit 99
+# shellcheck disable=SC2016
+"$machine" --timeout 240 bash -c '
+    status=0
+    for test in "$@"; do
+        timeout -k 5 100 "tests/vm/$test" 2>&1 || status=1
+    done
+    exit $status' verbs $tests

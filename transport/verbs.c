@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The wire over verbs: what it owns, and how its lanes come and go.
+ */
+#include "transport/verbs_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DEFAULT_TIMEOUT = 18,          /* 1.1 s */
+    DEFAULT_RETRIES = 7,
+    PAGE = 4096
+};
+
+/* Peers write, flushes read. */
+static const int access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+
+static gf_status check_config(const struct gf_wire_config *config, struct gf_reason *why)
+{
+    const struct { const char *name; int value, least, most; } numbers[] = {
+        { "port", config->port, 0, 255 },
+        { "GID index", config->gid_index, -1, 255 },
+        { "service level", config->service_level, 0, 15 },
+        { "traffic class", config->traffic_class, 0, 255 },
+        { "timeout", config->timeout, 0, 31 },
+        { "number of retries", config->retries, 0, 7 },
+    };
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (numbers[i].value < numbers[i].least || numbers[i].value > numbers[i].most) {
+            gf_reason_set(why, "verbs: the %s is %d, but must be from %d to %d", numbers[i].name, numbers[i].value, numbers[i].least,
+                          numbers[i].most);
+            return GF_ERR_INVALID;
+        }
+    }
+    return GF_OK;
+}
+
+static void wire_close(struct gf_wire *base)
+{
+    struct verbs_wire *wire = verbs_wire_of(base);
+
+    gf_verbs_queue_destroy(&wire->loopback);
+    if (wire->sink_memory) {
+        ibv_dereg_mr(wire->sink_memory);
+    }
+    if (wire->ends) {
+        ibv_destroy_cq(wire->ends);
+    }
+    if (wire->domain) {
+        ibv_dealloc_pd(wire->domain);
+    }
+    gf_verbs_adapter_close(&wire->adapter);
+    pthread_mutex_destroy(&wire->lock);
+    free(wire);
+}
+
+static gf_status connect_loopback(struct verbs_wire *wire, struct gf_reason *why)
+{
+    struct gf_verbs_end self;
+    gf_status status = gf_verbs_queue_create(wire, &wire->loopback, why);
+
+    if (status == GF_OK) {
+        gf_verbs_queue_describe(&wire->loopback, &self);
+        status = gf_verbs_queue_connect(&wire->loopback, &self, why);
+    }
+    return status;
+}
+
+/* What comes after the adapter. */
+static gf_status furnish(struct verbs_wire *wire, struct gf_reason *why)
+{
+    struct ibv_context *context = wire->adapter.context;
+    int flags = fcntl(context->async_fd, F_GETFL);
+
+    if (flags < 0 || fcntl(context->async_fd, F_SETFL, flags | O_NONBLOCK) != 0) {
+        gf_reason_set(why, "%s: its events cannot be polled: %s", wire->base.name, strerror(errno));
+        return GF_ERR_SYSTEM;
+    }
+    wire->domain = ibv_alloc_pd(context);
+    wire->ends = wire->domain ? ibv_create_cq(context, GF_VERBS_SENDS + GF_VERBS_RECEIVES, NULL, NULL, 0) : NULL;
+    wire->sink_memory = wire->ends ? ibv_reg_mr(wire->domain, wire->sink, sizeof wire->sink, access_flags) : NULL;
+    if (!wire->sink_memory) {
+        gf_reason_set(why, "%s: no completion queue or registered memory can be made: %s%s", wire->base.name, strerror(errno),
+                      errno == ENOMEM ? " (raise the limit of locked memory, ulimit -l)" : "");
+        return GF_ERR_NO_MEMORY;
+    }
+    return connect_loopback(wire, why);
+}
+
+/* Where the system does not copy registered pages for a child at once, its parent would lose them as soon as it writes there:
+ * then libibverbs keeps them from children. On newer systems this does nothing. */
+static void prepare_for_fork(const struct gf_wire_config *config)
+{
+    int error = ibv_fork_init();
+
+    if (error != 0) {
+        gf_log(config->log, GF_LOG_PATH, "verbs: processes that fork may lose data, since verbs were in use before: %s", strerror(error));
+    }
+}
+
+static gf_status wire_open(const struct gf_wire_config *config, struct gf_wire **opened, struct gf_reason *why)
+{
+    gf_status status = check_config(config, why);
+    struct verbs_wire *wire = status == GF_OK ? calloc(1, sizeof *wire) : NULL;
+
+    if (!wire) {
+        if (status == GF_OK) {
+            gf_reason_set(why, "out of host memory");
+        }
+        return status == GF_OK ? GF_ERR_NO_MEMORY : status;
+    }
+    prepare_for_fork(config);
+    pthread_mutex_init(&wire->lock, NULL);
+    wire->base.ops = &gf_wire_verbs;
+    wire->config = *config;
+    wire->config.timeout = config->timeout ? config->timeout : DEFAULT_TIMEOUT;
+    wire->config.retries = config->retries ? config->retries : DEFAULT_RETRIES;
+    status = gf_verbs_adapter_open(config, &wire->adapter, why);
+    if (status == GF_OK) {
+        char adapter[100];
+
+        gf_verbs_adapter_describe(&wire->adapter, adapter, sizeof adapter);
+        snprintf(wire->base.name, sizeof wire->base.name, "verbs %s", adapter);
+        wire->base.caps = (struct gf_wire_caps){
+            .device_memory = true, .flush = true, .put_bytes = wire->adapter.attributes.max_msg_sz,
+        };
+        status = furnish(wire, why);
+    }
+    if (status != GF_OK) {
+        wire_close(&wire->base);
+        return status;
+    }
+    *opened = &wire->base;
+    return GF_OK;
+}
+
+static gf_status wire_register(struct gf_wire *base, const struct gf_wire_range *range, struct gf_wire_memory *memory,
+                               struct gf_reason *why)
+{
+    struct verbs_wire *wire = verbs_wire_of(base);
+    struct ibv_mr *region = NULL;
+
+    if (range->device && range->dmabuf >= 0) {
+        region = ibv_reg_dmabuf_mr(wire->domain, 0, range->bytes, (uintptr_t)range->address, range->dmabuf, access_flags);
+    }
+    if (!region) {
+        region = ibv_reg_mr(wire->domain, range->address, range->bytes, access_flags);
+    }
+    if (!region) {
+        int error = errno;
+
+        gf_reason_set(why, "%s: %zu bytes of %s memory cannot be registered: %s%s", base->name, range->bytes,
+                      range->device ? "device" : "host", strerror(error), error == ENOMEM ? " (raise the limit of locked memory, ulimit -l)"
+                      : range->device ? " (it takes a driver that exports dma-buf, or its peer-memory module, such as nvidia-peermem)" : "");
+        return GF_ERR_UNSUPPORTED;
+    }
+    *memory = (struct gf_wire_memory){ .address = range->address, .bytes = range->bytes, .key = region->rkey, .handle = region };
+    return GF_OK;
+}
+
+static void wire_forget(struct gf_wire *base, struct gf_wire_memory *memory)
+{
+    (void)base;
+    if (memory->handle) {
+        ibv_dereg_mr(memory->handle);
+    }
+    *memory = (struct gf_wire_memory){ 0 };
+}
+
+static void lane_destroy(struct gf_wire_lane *base)
+{
+    struct verbs_lane *lane = verbs_lane_of(base);
+
+    gf_verbs_queue_destroy(&lane->queue);
+    if (lane->lines_memory) {
+        ibv_dereg_mr(lane->lines_memory);
+    }
+    free(lane->base.lines);
+    free(lane);
+}
+
+/* Whole pages, so that nothing else lies on them: a child may lose sight of registered pages. */
+static gf_status make_lines(struct verbs_lane *lane, uint32_t count, struct gf_reason *why)
+{
+    size_t bytes = ((size_t)count * GF_WIRE_LINE + PAGE - 1) / PAGE * PAGE;
+    void *lines = NULL;
+
+    if (count == 0) {
+        return GF_OK;
+    }
+    if (posix_memalign(&lines, PAGE, bytes) != 0) {
+        gf_reason_set(why, "out of host memory");
+        return GF_ERR_NO_MEMORY;
+    }
+    memset(lines, 0, bytes);
+    lane->base.lines = lines;
+    lane->base.line_count = count;
+    lane->lines_memory = ibv_reg_mr(verbs_wire_of(lane->base.wire)->domain, lines, bytes, access_flags);
+    if (!lane->lines_memory) {
+        gf_reason_set(why, "%s: the lines of a lane cannot be registered: %s", lane->base.wire->name, strerror(errno));
+        return GF_ERR_NO_MEMORY;
+    }
+    return GF_OK;
+}
+
+static gf_status lane_create(struct gf_wire *base, uint32_t line_count, struct gf_wire_lane **created, struct gf_wire_address *mine,
+                             struct gf_reason *why)
+{
+    struct verbs_lane *lane = calloc(1, sizeof *lane);
+    struct gf_verbs_end end;
+
+    if (!lane) {
+        gf_reason_set(why, "out of host memory");
+        return GF_ERR_NO_MEMORY;
+    }
+    lane->base.wire = base;
+    gf_status status = make_lines(lane, line_count, why);
+
+    if (status == GF_OK) {
+        status = gf_verbs_queue_create(verbs_wire_of(base), &lane->queue, why);
+    }
+    if (status != GF_OK) {
+        lane_destroy(&lane->base);
+        return status;
+    }
+    gf_verbs_queue_describe(&lane->queue, &end);
+    if (lane->lines_memory) {
+        end.lines = (uintptr_t)lane->base.lines;
+        end.lines_key = lane->lines_memory->rkey;
+        end.line_count = line_count;
+    }
+    *mine = (struct gf_wire_address){ .bytes = sizeof end };
+    memcpy(mine->data, &end, sizeof end);
+    *created = &lane->base;
+    return GF_OK;
+}
+
+static gf_status lane_connect(struct gf_wire_lane *base, const struct gf_wire_address *theirs, struct gf_reason *why)
+{
+    struct verbs_lane *lane = verbs_lane_of(base);
+    struct gf_verbs_end end;
+    gf_status status = gf_verbs_end_check(verbs_wire_of(base->wire), theirs, &end, why);
+
+    if (status == GF_OK) {
+        status = gf_verbs_queue_connect(&lane->queue, &end, why);
+    }
+    if (status == GF_OK) {
+        lane->peer_lines = (struct gf_wire_place){ end.lines, end.lines_key };
+        lane->peer_line_count = end.line_count;
+        lane->connected = true;
+    }
+    return status;
+}
+
+/* Keys need no unpacking here. */
+static gf_status lane_announce(struct gf_wire_lane *lane, const struct gf_wire_memory *memory)
+{
+    (void)memory;
+    return gf_verbs_lane_status(verbs_lane_of(lane), NULL);
+}
+
+static gf_status lane_state(struct gf_wire_lane *lane, struct gf_reason *why)
+{
+    return gf_verbs_lane_status(verbs_lane_of(lane), why);
+}
+
+static const struct gf_wire_counts *wire_counts(const struct gf_wire *wire)
+{
+    return &verbs_wire_of(wire)->counts;
+}
+
+const struct gf_wire_ops gf_wire_verbs = {
+    .name = "verbs",
+    .open = wire_open, .close = wire_close,
+    .register_memory = wire_register, .forget = wire_forget,
+    .create = lane_create, .connect = lane_connect, .destroy = lane_destroy, .announce = lane_announce,
+    .put = gf_verbs_put, .put_notify = gf_verbs_put_notify, .put_lines = gf_verbs_put_lines,
+    .expect = gf_verbs_expect, .take = gf_verbs_take, .flush = gf_verbs_flush,
+    .state = lane_state, .progress = gf_verbs_progress, .counts = wire_counts,
+};
