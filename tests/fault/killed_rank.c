@@ -3,11 +3,14 @@
  * Case 24: one rank is killed in the middle of a collective. killed.sh looks at how the others end.
  *
  * Usage: killed_rank RANK CALLS COUNT     rank RANK kills itself after CALLS allreduces of COUNT floats; the others go on calling
+ *        killed_rank none CALLS COUNT     none does; each says when it has made CALLS, and goes on until the job is ended
  */
 #include <mpi.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tests/mpi/harness.h"
@@ -18,9 +21,10 @@ int main(int argc, char **argv)
     struct buffer send, recv;
 
     if (argc != 4) {
-        fprintf(stderr, "usage: killed_rank RANK CALLS COUNT\n");
+        fprintf(stderr, "usage: killed_rank RANK|none CALLS COUNT\n");
         return 2;
     }
+    bool nobody = strcmp(argv[1], "none") == 0;
     int victim = atoi(argv[1]), calls = atoi(argv[2]), count = atoi(argv[3]);
 
     harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
@@ -29,7 +33,10 @@ int main(int argc, char **argv)
     printf("killed_rank: rank %d is process %d\n", h.rank, (int)getpid());
     fflush(stdout);
     for (int call = 0; ; call++) {
-        if (call == calls && h.rank == victim) {
+        if (call == calls && nobody) {
+            printf("killed_rank: rank %d has made %d calls\n", h.rank, calls);
+            fflush(stdout);
+        } else if (call == calls && h.rank == victim) {
             kill(getpid(), SIGKILL);
         }
         MPI_Allreduce(send.data, recv.data, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);

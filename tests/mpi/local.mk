@@ -115,7 +115,7 @@ dist_check_SCRIPTS += $(mpi_test_scripts) tests/mpi/large.sh tests/mpi/run_mpi.s
 if !GF_SANITIZE
 TESTS += tests/mpi/large.sh
 endif
-EXTRA_DIST += tests/mpi/runs.sh
+EXTRA_DIST += tests/mpi/runs.sh tests/mpi/environment.sh
 
 # Staged collectives: every one, in every form.
 stage_test_sources = tests/mpi/stage_case.c tests/mpi/stage_case.h tests/mpi/stage_plan.c tests/mpi/stage_plan.h \

@@ -14,9 +14,11 @@
 #   skip N WHY                            N runs that this machine cannot make
 #   finish
 #
-# From the environment: what run_mpi.sh needs; MPIRUN_OPTIONS, more options for mpirun.
+# From the environment: what run_mpi.sh needs; MPIRUN_OPTIONS, more options for mpirun. A script may set launcher,
+# which is called as run_mpi.sh is, and starts, what it says to have started them.
 
 runs_folder=${srcdir:-.}/tests/mpi
+launcher=$runs_folder/run_mpi.sh starts=mpirun
 OMPI_MCA_orte_base_help_aggregate=0      # Open MPI 4.1 loses messages of ranks that fail at once when it aggregates them
 export OMPI_MCA_orte_base_help_aggregate
 passed=0
@@ -47,9 +49,9 @@ launch() {
         set -- "$program" "$@"
         ;;
     esac
-    shown="${words:+GPUFIFO_EMULATED=$words }mpirun -n $ranks$options $*"
+    shown="${words:+GPUFIFO_EMULATED=$words }$starts -n $ranks$options $*"
     # shellcheck disable=SC2086
-    GPUFIFO_EMULATED=$words "$runs_folder/run_mpi.sh" "$ranks" $options "$@" > "$output" 2>&1 < /dev/null
+    GPUFIFO_EMULATED=$words "$launcher" "$ranks" $options "$@" > "$output" 2>&1 < /dev/null
     result=$?
 }
 
