@@ -95,7 +95,7 @@ finish() {
 
 # shellcheck disable=SC2086
 packages_install $build_packages g++ libcmocka-dev spin cppcheck python3-mpi4py python3-pip python3-matplotlib \
-    libibverbs-dev ibverbs-providers qemu-system-x86 busybox-static iproute2 slurm-wlm munge
+    libucx-dev libibverbs-dev ibverbs-providers qemu-system-x86 busybox-static iproute2 slurm-wlm munge
 "$source/tests/vm/verbs_vm.sh" --install > "$source/build/vm.log" 2>&1 < /dev/null ||
     echo "no kernel for the virtual machine (build/vm.log); its tests will be skipped"
 

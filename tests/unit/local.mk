@@ -14,3 +14,4 @@ include tests/unit/emulated.mk
 include tests/unit/core.mk
 include tests/unit/kernels.mk
 include tests/unit/component.mk
+include tests/unit/wire.mk

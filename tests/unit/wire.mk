@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Wires between nodes: cases that every wire has to pass, and scripts that choose a wire and a network for them.
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_wire
+tests_unit_test_wire_SOURCES = tests/unit/test_wire.c tests/unit/wire_ends.c tests/unit/wire_ends.h \
+    tests/unit/wire_processes.c tests/unit/wire_processes.h
+tests_unit_test_wire_LDADD = libgfcore.la libgpufifo.la $(CMOCKA_LIBS)
+if HAVE_UCX
+check_PROGRAMS += tests/unit/test_ucx
+tests_unit_test_ucx_SOURCES = tests/unit/test_ucx.c tests/unit/wire_ends.c
+tests_unit_test_ucx_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
+tests_unit_test_ucx_LDADD = libgfcore.la libgpufifo.la $(CMOCKA_LIBS)
+TESTS += tests/unit/wire_ucx.sh
+THREAD_TESTS += tests/unit/wire_ucx.sh
+THREAD_NEEDS += tests/unit/test_wire tests/unit/test_ucx
+endif
+endif
+dist_check_SCRIPTS += tests/unit/wire_ucx.sh

@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The UCX wire over what is always there: TCP on the loopback interface, and shared memory, where a peer's end is noticed by
+# asking now and then.
+set -u
+
+run() {
+    echo "== $*"
+    env "$@" || exit 1
+}
+
+unit=$GF_BUILDDIR/tests/unit
+tcp="UCX_TLS=tcp,self UCX_NET_DEVICES=lo"
+# shellcheck disable=SC2086
+run $tcp timeout 100 "$unit/test_wire" ucx
+# shellcheck disable=SC2086
+run $tcp timeout 100 "$unit/test_ucx"
+run UCX_TLS=posix,self UCX_POSIX_ERROR_HANDLING=y UCX_KEEPALIVE_INTERVAL=1s timeout 100 "$unit/test_wire" ucx

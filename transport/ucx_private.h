@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files of the UCX wire share.
+ *
+ *     ucx.c           the wire: worker, memory, progress
+ *     ucx_peer.c      endpoints: made, failing, closed
+ *     ucx_lane.c      lanes: made, connected, broken, destroyed
+ *     ucx_op.c        operations under way, and their tickets
+ *     ucx_send.c      what goes out
+ *     ucx_receive.c   what comes in
+ *
+ * Threads: everything is touched under the wire's lock, which UCX asks for, too. Set-up calls wait for it; operations, take and
+ * progress never do: they come back as if there were no room. Callbacks of UCX run inside of calls of UCX, so under the lock.
+ */
+#ifndef GF_TRANSPORT_UCX_PRIVATE_H
+#define GF_TRANSPORT_UCX_PRIVATE_H
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "transport/key_table.h"
+#include "transport/ucx.h"
+#include "transport/ucx_library.h"
+
+enum {
+    GF_UCX_MESSAGE = 0,            /* our active message's number; the worker is our own */
+    GF_UCX_LINES = 8,              /* of one put_lines */
+    GF_UCX_IN_FLIGHT = 128,        /* operations of a lane under way: UCX itself would queue without end */
+    GF_UCX_SHORT = 4096,           /* data up to so many bytes travel in the notification */
+    GF_UCX_WAIT_MS = 1000          /* what destroy and close wait for a peer that does not answer */
+};
+
+enum gf_ucx_kind { GF_UCX_KIND_KEY = 1, GF_UCX_KIND_NOTIFY, GF_UCX_KIND_LINES };
+
+/* The header of each of our active messages; plain bytes. */
+struct gf_ucx_header {
+    uint64_t lane;                 /* the receiver's number of it */
+    uint32_t kind;
+    uint32_t key;                  /* KEY: announced, its packed form follows. NOTIFY: of the short data that follow */
+    uint64_t address, bytes;       /* KEY: what may be put into. NOTIFY: where the short data go */
+    uint64_t step;                 /* NOTIFY: how many were sent before. LINES: index of the first */
+    uint64_t immediate;            /* NOTIFY */
+};
+
+struct gf_ucx_wire;
+
+/* An endpoint. The wire's, until it is closed or the last lane has left a broken one. */
+struct gf_ucx_peer {
+    struct gf_ucx_peer *next;
+    struct gf_ucx_wire *wire;
+    uint64_t id;                   /* of the wire over there */
+    ucp_ep_h ep;                   /* null: given up */
+    unsigned lanes;
+    bool broken;
+    char path[96];                 /* for people: what UCX took, "tcp/eth0" */
+};
+
+/* Something under way: from a call of put, announce… to its last callback. */
+struct gf_ucx_op {
+    struct gf_ucx_op *next;
+    struct gf_ucx_lane *lane;
+    struct gf_wire_ticket ticket;
+    bool flushing;                 /* a notification whose data are not known to have arrived */
+    struct gf_ucx_header header;
+    const void *payload;           /* of the message: the caller's source, or `lines`, or `owned` */
+    size_t payload_bytes;
+    void *owned;                   /* to be freed at the end */
+    unsigned char lines[GF_UCX_LINES * GF_WIRE_LINE];
+};
+
+/* In order. Zeroed: empty. */
+struct gf_ucx_queue {
+    struct gf_ucx_op *first, *last;
+};
+
+/* What a peer announced. */
+struct gf_ucx_key {
+    uint64_t address, bytes;
+    ucp_rkey_h rkey;               /* null until it is first needed */
+    unsigned char packed[];
+};
+
+struct gf_ucx_notification {
+    bool here;
+    uint32_t immediate;
+};
+
+struct gf_ucx_lane {
+    struct gf_wire_lane base;
+    uint64_t number;               /* never used again in this wire */
+    uint64_t theirs;               /* the other end's */
+    struct gf_ucx_peer *peer;      /* null: not connected */
+    bool destroyed;                /* nobody asks any more; it remains for the callbacks of what is under way */
+    uint32_t broken;               /* a flag, published after the next two */
+    gf_status status;
+    struct gf_reason why;
+
+    struct gf_key_table keys;      /* struct gf_ucx_key, the peer's */
+    struct gf_ucx_queue notes;     /* notifications that wait for a flush, or for those before them */
+    uint64_t notified;             /* notifications begun */
+    unsigned in_flight;            /* ops */
+    bool unflushed;                /* data were put since the last flush */
+
+    struct gf_key_table announced; /* struct gf_wire_memory, ours, that the peer may put into */
+    struct gf_ucx_notification *ring;   /* [ring_size], a power of two ≥ expected - taken */
+    uint64_t ring_size, expected, taken;
+};
+
+/* An address: this, the worker's own, and the lane's number. Plain bytes. */
+struct gf_ucx_address_head {
+    uint64_t magic;
+    uint64_t wire;
+    uint32_t worker_bytes;
+    uint32_t sum;                  /* of the worker's address */
+};
+
+struct gf_ucx_wire {
+    struct gf_wire base;
+    struct gf_ucx_library ucx;
+    const struct gf_log *log;
+    pthread_mutex_t lock;
+    uint32_t waiting;              /* set-up calls that want the lock: operations let them go first */
+    uint64_t id;                   /* random */
+    ucp_context_h context;
+    ucp_worker_h worker;
+    ucp_address_t *address;        /* the worker's */
+    size_t address_bytes;
+    uint32_t keys;                 /* given */
+    struct gf_ucx_peer *peers;
+    struct gf_ucx_lane **lanes;    /* [lane_room], null where there is none */
+    uint64_t lane_room, lanes_made;
+    struct gf_ucx_queue ended;     /* ops whose tickets progress hands out */
+    struct gf_ucx_op *spare;
+    struct gf_wire_counts counts;
+};
+
+static inline struct gf_ucx_wire *gf_ucx_wire_of(const struct gf_wire *wire)
+{
+    return (struct gf_ucx_wire *)(uintptr_t)wire;
+}
+
+static inline struct gf_ucx_lane *gf_ucx_lane_of(const struct gf_wire_lane *lane)
+{
+    return (struct gf_ucx_lane *)(uintptr_t)lane;
+}
+
+static inline struct gf_ucx_wire *gf_ucx_of(const struct gf_ucx_lane *lane)
+{
+    return gf_ucx_wire_of(lane->base.wire);
+}
+
+/* ucx.c */
+void gf_ucx_lock(struct gf_ucx_wire *wire);
+bool gf_ucx_try_lock(struct gf_ucx_wire *wire);
+void gf_ucx_unlock(struct gf_ucx_wire *wire);
+
+/* Makes progress until `done` says so, or GF_UCX_WAIT_MS have passed: false. */
+bool gf_ucx_wait(struct gf_ucx_wire *wire, bool (*done)(void *argument), void *argument);
+
+/* ucx_peer.c: an address is the worker's alone. Null with a reason: UCX cannot reach it. */
+struct gf_ucx_peer *gf_ucx_peer_get(struct gf_ucx_wire *wire, uint64_t id, const void *address, gf_status *status,
+                                    struct gf_reason *why);
+/* A lane is gone. */
+void gf_ucx_peer_leave(struct gf_ucx_peer *peer);
+/* Breaks all its lanes. */
+void gf_ucx_peer_break(struct gf_ucx_peer *peer, ucs_status_t status);
+/* Ends what is under way, without asking the peer. */
+void gf_ucx_peer_give_up(struct gf_ucx_peer *peer);
+/* Closes all endpoints. */
+void gf_ucx_peers_close(struct gf_ucx_wire *wire);
+
+/* ucx_lane.c */
+gf_status gf_ucx_create(struct gf_wire *wire, uint32_t line_count, struct gf_wire_lane **lane, struct gf_wire_address *mine,
+                        struct gf_reason *why);
+gf_status gf_ucx_connect(struct gf_wire_lane *lane, const struct gf_wire_address *theirs, struct gf_reason *why);
+void gf_ucx_destroy(struct gf_wire_lane *lane);
+gf_status gf_ucx_state(struct gf_wire_lane *lane, struct gf_reason *why);
+struct gf_ucx_lane *gf_ucx_lane_find(const struct gf_ucx_wire *wire, uint64_t number);
+/* The first reason stays. Returns status. */
+gf_status gf_ucx_lane_break(struct gf_ucx_lane *lane, gf_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* UCX refused something of it. */
+void gf_ucx_lane_fail(struct gf_ucx_lane *lane, ucs_status_t status);
+/* Memory of one that has no op under way. */
+void gf_ucx_lane_free(struct gf_ucx_lane *lane);
+
+/* ucx_send.c */
+gf_status gf_ucx_announce(struct gf_wire_lane *lane, const struct gf_wire_memory *memory);
+gf_status gf_ucx_put(struct gf_wire_lane *lane, const struct gf_wire_memory *memory, const void *from,
+                     const struct gf_wire_place *to, size_t bytes, const struct gf_wire_ticket *ticket);
+gf_status gf_ucx_put_notify(struct gf_wire_lane *lane, const struct gf_wire_memory *memory, const void *from,
+                            const struct gf_wire_place *to, size_t bytes, uint32_t immediate,
+                            const struct gf_wire_ticket *ticket);
+gf_status gf_ucx_put_lines(struct gf_wire_lane *lane, uint32_t index, const void *lines, uint32_t count);
+/* Those that have not left yet are lost. */
+void gf_ucx_notes_drop(struct gf_ucx_lane *lane);
+
+/* ucx_op.c */
+/* Null: as many are under way as may be, or there is no memory. */
+struct gf_ucx_op *gf_ucx_op_begin(struct gf_ucx_lane *lane, const struct gf_wire_ticket *ticket);
+/* Its ticket will be handed out; or, after an error, the lane is broken. */
+void gf_ucx_op_end(struct gf_ucx_op *op, ucs_status_t status);
+/* Hands out tickets. True: there were some. */
+bool gf_ucx_ops_collect(struct gf_ucx_wire *wire);
+void gf_ucx_queue_push(struct gf_ucx_queue *queue, struct gf_ucx_op *op);
+struct gf_ucx_op *gf_ucx_queue_pop(struct gf_ucx_queue *queue);
+
+/* ucx_receive.c */
+gf_status gf_ucx_expect(struct gf_wire_lane *lane);
+bool gf_ucx_take(struct gf_wire_lane *lane, uint32_t *immediate);
+ucs_status_t gf_ucx_receive(void *wire, const void *header, size_t header_bytes, void *data, size_t bytes,
+                            const ucp_am_recv_param_t *param);
+
+#endif
