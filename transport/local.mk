@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libgfcore_la_SOURCES += \
-    transport/transport.h transport/select.c transport/wire.h transport/net.c transport/net.h \
+    transport/transport.h transport/select.c transport/wire.h transport/wires.c transport/wires.h transport/net.c transport/net.h \
     transport/p2p.c transport/shm.c \
     transport/part.c transport/part.h \
     transport/device_part.c transport/device_part.h \

@@ -11,19 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config.h"
 #include "core/host_ordered.h"
+#include "transport/wires.h"
 #include "wire_processes.h"
-#if HAVE_UCX
-#include "transport/ucx.h"
-#endif
-
-static const struct gf_wire_ops *const wires[] = {
-#if HAVE_UCX
-    &gf_wire_ucx,
-#endif
-    NULL
-};
 
 const struct gf_wire_ops *wire_tested;
 
@@ -432,15 +422,12 @@ int main(int count, char **arguments)
     const char *name = count > 1 ? arguments[1] : "";
     bool peer = strncmp(name, WIRE_PEER, strlen(WIRE_PEER)) == 0;
 
-    name += peer ? strlen(WIRE_PEER) : 0;
-    for (size_t i = 0; wires[i] != NULL; i++) {
-        if (strcmp(wires[i]->name, name) == 0) {
-            wire_tested = wires[i];
-        }
-    }
-    if (wire_tested == NULL) {
+    const struct gf_wire_ops *const *found = gf_wires_named(name + (peer ? strlen(WIRE_PEER) : 0));
+
+    if (found == NULL) {
         fprintf(stderr, "%s: there is no wire \"%s\" in this build\n", arguments[0], name);
         return 2;
     }
+    wire_tested = found[0];
     return peer ? wire_peer_run() : cmocka_run_group_tests(tests, NULL, NULL);
 }

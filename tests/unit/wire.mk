@@ -13,7 +13,7 @@ tests_unit_test_ucx_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 tests_unit_test_ucx_LDADD = libgfcore.la libgpufifo.la $(CMOCKA_LIBS)
 TESTS += tests/unit/wire_ucx.sh
 THREAD_TESTS += tests/unit/wire_ucx.sh
-THREAD_NEEDS += tests/unit/test_wire tests/unit/test_ucx
+THREAD_NEEDS += tests/unit/test_wire
 endif
 endif
 dist_check_SCRIPTS += tests/unit/wire_ucx.sh
