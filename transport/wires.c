@@ -7,11 +7,17 @@
 #include <string.h>
 
 #include "config.h"
+#if HAVE_VERBS
+#include "transport/verbs.h"
+#endif
 #if HAVE_UCX
 #include "transport/ucx.h"
 #endif
 
 static const struct gf_wire_ops *const all[] = {
+#if HAVE_VERBS
+    &gf_wire_verbs,
+#endif
 #if HAVE_UCX
     &gf_wire_ucx,
 #endif
@@ -20,6 +26,9 @@ static const struct gf_wire_ops *const all[] = {
 
 /* Each alone. */
 static const struct gf_wire_ops *const single[][2] = {
+#if HAVE_VERBS
+    {&gf_wire_verbs, NULL},
+#endif
 #if HAVE_UCX
     {&gf_wire_ucx, NULL},
 #endif
