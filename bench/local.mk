@@ -17,4 +17,4 @@ bench_host_overhead_LDADD = $(MPI_LIBS)
 # --plot has it run.
 dist_pkgdata_DATA = bench/plot.py
 
-EXTRA_DIST += bench/host_overhead.sh
+EXTRA_DIST += bench/host_overhead.sh bench/scaling.py bench/scaling.json

@@ -35,8 +35,8 @@ tests_core_programs = \
     tests/unit/test_registry \
     tests/unit/test_rescue \
     tests/unit/test_segment
-check_PROGRAMS += $(tests_core_programs)
-TESTS += $(tests_core_programs)
+check_PROGRAMS += $(tests_core_programs) tests/unit/setup_figures
+TESTS += $(tests_core_programs) tests/unit/scaling.sh
 # The pump's thread and the caller's.
 THREAD_TESTS += tests/unit/test_pipe
 # The proxy's thread, a copy engine and two that play kernels.
@@ -96,6 +96,8 @@ tests_unit_test_rescue_SOURCES = tests/unit/test_rescue.c
 tests_unit_test_rescue_LDADD = $(tests_core_libs)
 tests_unit_test_segment_SOURCES = tests/unit/test_segment.c
 tests_unit_test_segment_LDADD = $(tests_core_libs)
+tests_unit_setup_figures_SOURCES = tests/unit/setup_figures.c
+tests_unit_setup_figures_LDADD = $(tests_core_libs)
 if HAVE_VERBS
 check_PROGRAMS += tests/unit/test_near
 TESTS += tests/unit/test_near
@@ -104,3 +106,4 @@ tests_unit_test_near_LDADD = $(tests_core_libs)
 endif
 endif
 EXTRA_DIST += tests/unit/near.xml
+dist_check_SCRIPTS += tests/unit/scaling.sh
