@@ -12,7 +12,7 @@ if HAVE_VERBS
 libgfcore_la_SOURCES += \
     transport/near.c transport/near.h \
     transport/verbs.c transport/verbs.h transport/verbs_private.h transport/verbs_adapter.c transport/verbs_adapter.h \
-    transport/verbs_move.c transport/verbs_progress.c transport/verbs_queue.c
+    transport/verbs_lane.c transport/verbs_move.c transport/verbs_progress.c transport/verbs_queue.c
 libgfcore_la_CPPFLAGS += $(VERBS_CPPFLAGS)
 libgfcore_la_LIBADD += $(VERBS_LIBS)
 endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The wire over verbs: what it owns, and how its lanes come and go.
+ * The wire over verbs: what it owns.
  */
 #include "transport/verbs_private.h"
 
@@ -12,12 +12,8 @@
 
 enum {
     DEFAULT_TIMEOUT = 18,          /* 1.1 s */
-    DEFAULT_RETRIES = 7,
-    PAGE = 4096
+    DEFAULT_RETRIES = 6            /* soft-RoCE takes 7 for endless ones */
 };
-
-/* Peers write, flushes read. */
-static const int access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
 static gf_status check_config(const struct gf_wire_config *config, struct gf_reason *why)
 {
@@ -44,6 +40,8 @@ static void wire_close(struct gf_wire *base)
 {
     struct verbs_wire *wire = verbs_wire_of(base);
 
+    gf_verbs_lanes_end(wire);
+    gf_verbs_queue_retire(&wire->loopback);
     gf_verbs_queue_destroy(&wire->loopback);
     if (wire->sink_memory) {
         ibv_dereg_mr(wire->sink_memory);
@@ -83,7 +81,7 @@ static gf_status furnish(struct verbs_wire *wire, struct gf_reason *why)
     }
     wire->domain = ibv_alloc_pd(context);
     wire->ends = wire->domain ? ibv_create_cq(context, GF_VERBS_SENDS + GF_VERBS_RECEIVES, NULL, NULL, 0) : NULL;
-    wire->sink_memory = wire->ends ? ibv_reg_mr(wire->domain, wire->sink, sizeof wire->sink, access_flags) : NULL;
+    wire->sink_memory = wire->ends ? ibv_reg_mr(wire->domain, wire->sink, sizeof wire->sink, GF_VERBS_ACCESS) : NULL;
     if (!wire->sink_memory) {
         gf_reason_set(why, "%s: no completion queue or registered memory can be made: %s%s", wire->base.name, strerror(errno),
                       errno == ENOMEM ? " (raise the limit of locked memory, ulimit -l)" : "");
@@ -146,10 +144,10 @@ static gf_status wire_register(struct gf_wire *base, const struct gf_wire_range 
     struct ibv_mr *region = NULL;
 
     if (range->device && range->dmabuf >= 0) {
-        region = ibv_reg_dmabuf_mr(wire->domain, 0, range->bytes, (uintptr_t)range->address, range->dmabuf, access_flags);
+        region = ibv_reg_dmabuf_mr(wire->domain, 0, range->bytes, (uintptr_t)range->address, range->dmabuf, GF_VERBS_ACCESS);
     }
     if (!region) {
-        region = ibv_reg_mr(wire->domain, range->address, range->bytes, access_flags);
+        region = ibv_reg_mr(wire->domain, range->address, range->bytes, GF_VERBS_ACCESS);
     }
     if (!region) {
         int error = errno;
@@ -170,91 +168,6 @@ static void wire_forget(struct gf_wire *base, struct gf_wire_memory *memory)
         ibv_dereg_mr(memory->handle);
     }
     *memory = (struct gf_wire_memory){ 0 };
-}
-
-static void lane_destroy(struct gf_wire_lane *base)
-{
-    struct verbs_lane *lane = verbs_lane_of(base);
-
-    gf_verbs_queue_destroy(&lane->queue);
-    if (lane->lines_memory) {
-        ibv_dereg_mr(lane->lines_memory);
-    }
-    free(lane->base.lines);
-    free(lane);
-}
-
-/* Whole pages, so that nothing else lies on them: a child may lose sight of registered pages. */
-static gf_status make_lines(struct verbs_lane *lane, uint32_t count, struct gf_reason *why)
-{
-    size_t bytes = ((size_t)count * GF_WIRE_LINE + PAGE - 1) / PAGE * PAGE;
-    void *lines = NULL;
-
-    if (count == 0) {
-        return GF_OK;
-    }
-    if (posix_memalign(&lines, PAGE, bytes) != 0) {
-        gf_reason_set(why, "out of host memory");
-        return GF_ERR_NO_MEMORY;
-    }
-    memset(lines, 0, bytes);
-    lane->base.lines = lines;
-    lane->base.line_count = count;
-    lane->lines_memory = ibv_reg_mr(verbs_wire_of(lane->base.wire)->domain, lines, bytes, access_flags);
-    if (!lane->lines_memory) {
-        gf_reason_set(why, "%s: the lines of a lane cannot be registered: %s", lane->base.wire->name, strerror(errno));
-        return GF_ERR_NO_MEMORY;
-    }
-    return GF_OK;
-}
-
-static gf_status lane_create(struct gf_wire *base, uint32_t line_count, struct gf_wire_lane **created, struct gf_wire_address *mine,
-                             struct gf_reason *why)
-{
-    struct verbs_lane *lane = calloc(1, sizeof *lane);
-    struct gf_verbs_end end;
-
-    if (!lane) {
-        gf_reason_set(why, "out of host memory");
-        return GF_ERR_NO_MEMORY;
-    }
-    lane->base.wire = base;
-    gf_status status = make_lines(lane, line_count, why);
-
-    if (status == GF_OK) {
-        status = gf_verbs_queue_create(verbs_wire_of(base), &lane->queue, why);
-    }
-    if (status != GF_OK) {
-        lane_destroy(&lane->base);
-        return status;
-    }
-    gf_verbs_queue_describe(&lane->queue, &end);
-    if (lane->lines_memory) {
-        end.lines = (uintptr_t)lane->base.lines;
-        end.lines_key = lane->lines_memory->rkey;
-        end.line_count = line_count;
-    }
-    *mine = (struct gf_wire_address){ .bytes = sizeof end };
-    memcpy(mine->data, &end, sizeof end);
-    *created = &lane->base;
-    return GF_OK;
-}
-
-static gf_status lane_connect(struct gf_wire_lane *base, const struct gf_wire_address *theirs, struct gf_reason *why)
-{
-    struct verbs_lane *lane = verbs_lane_of(base);
-    struct gf_verbs_end end;
-    gf_status status = gf_verbs_end_check(verbs_wire_of(base->wire), theirs, &end, why);
-
-    if (status == GF_OK) {
-        status = gf_verbs_queue_connect(&lane->queue, &end, why);
-    }
-    if (status == GF_OK) {
-        lane->peer_lines = (struct gf_wire_place){ end.lines, end.lines_key };
-        lane->peer_line_count = end.line_count;
-        lane->connected = true;
-    }
-    return status;
 }
 
 /* Keys need no unpacking here. */
@@ -278,7 +191,7 @@ const struct gf_wire_ops gf_wire_verbs = {
     .name = "verbs",
     .open = wire_open, .close = wire_close,
     .register_memory = wire_register, .forget = wire_forget,
-    .create = lane_create, .connect = lane_connect, .destroy = lane_destroy, .announce = lane_announce,
+    .create = gf_verbs_lane_create, .connect = gf_verbs_lane_connect, .destroy = gf_verbs_lane_destroy, .announce = lane_announce,
     .put = gf_verbs_put, .put_notify = gf_verbs_put_notify, .put_lines = gf_verbs_put_lines,
     .expect = gf_verbs_expect, .take = gf_verbs_take, .flush = gf_verbs_flush,
     .state = lane_state, .progress = gf_verbs_progress, .counts = wire_counts,

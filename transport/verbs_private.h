@@ -2,7 +2,8 @@
  *
  * What the files of the verbs wire share.
  *
- *     verbs.c           adapter, registered memory, the lanes' life, what is told to the peer
+ *     verbs.c           the wire: adapter, registered memory, the loopback
+ *     verbs_lane.c      the lanes' life
  *     verbs_queue.c     one queue pair: its states, and which operations of it have ended
  *     verbs_move.c      the operations
  *     verbs_progress.c  the completion queue, and events of the adapter
@@ -47,15 +48,15 @@ struct gf_verbs_end {
     uint32_t link, gid_type;       /* enum ibv_link_layer, enum ibv_gid_type */
     uint32_t mtu;                  /* enum ibv_mtu */
     uint32_t lid;
-    uint32_t pair;                 /* number of the queue pair */
-    uint32_t first;
     unsigned char gid[16];
+    uint32_t pair;                 /* number of the queue pair; what stands before is the same for all lanes of a wire */
+    uint32_t first;
     uint64_t lines;
     uint32_t lines_key, line_count;
 };
 _Static_assert(sizeof(struct gf_verbs_end) <= GF_WIRE_ADDRESS_BYTES, "an end's description fits an address");
 
-/* lock: of the table and the completion queue. */
+/* lock: of the table, the completion queue, and the list of closed lanes. */
 struct verbs_wire {
     struct gf_wire base;
     struct gf_wire_config config;
@@ -63,9 +64,11 @@ struct verbs_wire {
     struct ibv_pd *domain;
     pthread_mutex_t lock;
     struct ibv_cq *ends;
-    int queues;                                        /* in the table; their completions fit the completion queue */
+    int queues;                                        /* that exist; their completions fit the completion queue */
     uint32_t next_number;
     struct gf_verbs_queue *table[GF_VERBS_QUEUES];     /* at their number modulo the length */
+    struct verbs_lane *closed, *last_closed;           /* lanes that linger, in the order in which they were destroyed */
+    int closed_count;
     struct gf_verbs_queue loopback;
     unsigned char sink[GF_WIRE_LINE];                  /* where flushes read to */
     struct ibv_mr *sink_memory;
@@ -83,6 +86,8 @@ struct verbs_lane {
     bool connected;
     struct gf_wire_place peer_lines;
     uint32_t peer_line_count;
+    struct verbs_lane *next;                           /* of the closed ones */
+    uint64_t closed_at;                                /* gf_verbs_now */
 };
 
 static inline struct verbs_wire *verbs_wire_of(const struct gf_wire *wire)
@@ -98,7 +103,11 @@ static inline struct verbs_lane *verbs_lane_of(const struct gf_wire_lane *lane)
 /* A queue pair to which receives can be posted already. */
 gf_status gf_verbs_queue_create(struct verbs_wire *wire, struct gf_verbs_queue *queue, struct gf_reason *why);
 
-/* Accepts one of zeros. */
+/* Its completions are not looked at any more; what the peer sends is still answered. Accepts one that is retired, and one of
+ * zeros. */
+void gf_verbs_queue_retire(struct gf_verbs_queue *queue);
+
+/* A retired one, or one of zeros. */
 void gf_verbs_queue_destroy(struct gf_verbs_queue *queue);
 
 /* What the other end of this queue needs to know; lines are left out. */
@@ -137,6 +146,24 @@ static inline uint32_t gf_verbs_number_of(uint64_t wr_id)
 {
     return (uint32_t)(wr_id >> 32);
 }
+
+/* Nanoseconds of the monotonic clock. */
+uint64_t gf_verbs_now(void);
+
+/* For how long the adapter tries to reach a peer before it breaks the lane, in nanoseconds. */
+uint64_t gf_verbs_patience(const struct verbs_wire *wire);
+
+/* Lanes: as in wire.h. */
+gf_status gf_verbs_lane_create(struct gf_wire *wire, uint32_t line_count, struct gf_wire_lane **lane, struct gf_wire_address *mine,
+                               struct gf_reason *why);
+gf_status gf_verbs_lane_connect(struct gf_wire_lane *lane, const struct gf_wire_address *theirs, struct gf_reason *why);
+void gf_verbs_lane_destroy(struct gf_wire_lane *lane);
+
+/* Before the wire is closed: ends all lanes that linger. */
+void gf_verbs_lanes_end(struct verbs_wire *wire);
+
+/* What peers and flushes may do with registered memory. */
+enum { GF_VERBS_ACCESS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ };
 
 /* What breaks a lane: its queue, the loopback, the adapter or its port. */
 gf_status gf_verbs_lane_status(const struct verbs_lane *lane, struct gf_reason *why);

@@ -4,8 +4,6 @@
  */
 #include "transport/verbs_private.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <time.h>
 
 enum {
@@ -13,7 +11,7 @@ enum {
     LOOKS_BETWEEN_EVENTS = 256     /* asking for events is a system call */
 };
 
-static uint64_t now(void)
+uint64_t gf_verbs_now(void)
 {
     struct timespec time;
 
@@ -21,8 +19,8 @@ static uint64_t now(void)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* For how long the adapter tries to reach a peer, in nanoseconds: InfiniBand's unit of 4.096 µs. */
-static uint64_t patience(const struct verbs_wire *wire)
+/* InfiniBand's unit is 4.096 µs. */
+uint64_t gf_verbs_patience(const struct verbs_wire *wire)
 {
     return (4096ull << wire->config.timeout) * (uint64_t)(wire->config.retries + 1);
 }
@@ -42,7 +40,7 @@ static void take_event(struct verbs_wire *wire, const struct ibv_async_event *ev
     switch (event->event_type) {
     case IBV_EVENT_PORT_ERR:
         if (mine && wire->port_down == 0) {
-            wire->port_down = now();
+            wire->port_down = gf_verbs_now();
         }
         break;
     case IBV_EVENT_PORT_ACTIVE:
@@ -74,7 +72,7 @@ static void look_for_events(struct verbs_wire *wire)
         take_event(wire, &event);
         ibv_ack_async_event(&event);
     }
-    if (wire->port_down != 0 && now() - wire->port_down > patience(wire)) {
+    if (wire->port_down != 0 && gf_verbs_now() - wire->port_down > gf_verbs_patience(wire)) {
         break_all(wire, "the port is down");
     }
 }

@@ -125,19 +125,28 @@ gf_status gf_verbs_queue_create(struct verbs_wire *wire, struct gf_verbs_queue *
     return status;
 }
 
-void gf_verbs_queue_destroy(struct gf_verbs_queue *queue)
+void gf_verbs_queue_retire(struct gf_verbs_queue *queue)
 {
     struct verbs_wire *wire = queue->wire;
 
-    if (!queue->pair) {
-        return;
+    if (queue->pair) {
+        pthread_mutex_lock(&wire->lock);
+        if (wire->table[queue->number % GF_VERBS_QUEUES] == queue) {
+            wire->table[queue->number % GF_VERBS_QUEUES] = NULL;
+        }
+        pthread_mutex_unlock(&wire->lock);
     }
-    pthread_mutex_lock(&wire->lock);
-    ibv_destroy_qp(queue->pair);
-    queue->pair = NULL;
-    wire->table[queue->number % GF_VERBS_QUEUES] = NULL;
-    wire->queues--;
-    pthread_mutex_unlock(&wire->lock);
+}
+
+void gf_verbs_queue_destroy(struct gf_verbs_queue *queue)
+{
+    if (queue->pair) {
+        pthread_mutex_lock(&queue->wire->lock);
+        ibv_destroy_qp(queue->pair);
+        queue->pair = NULL;
+        queue->wire->queues--;
+        pthread_mutex_unlock(&queue->wire->lock);
+    }
 }
 
 void gf_verbs_queue_describe(const struct gf_verbs_queue *queue, struct gf_verbs_end *end)

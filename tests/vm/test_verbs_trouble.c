@@ -201,18 +201,48 @@ static void test_wrong_key_breaks_the_lane_only(void **state)
     destroy_lanes(&lanes);
 }
 
+/* As one whose process has ended: its queue pair does not answer. */
 static void test_peer_that_is_gone_is_found(void **state)
 {
-    struct gftest_lanes lanes;
+    struct gf_wire_lane *lane[2];
+    struct gf_wire_address address[2];
     struct gf_wire_place place = { 0, 0 };
     struct gf_reason why = { "" };
 
     (void)state;
-    connect_lanes(&lanes);
-    lanes.ops->destroy(lanes.lane[1]);
-    assert_int_equal(lanes.ops->put(lanes.lane[0], NULL, NULL, &place, 0, &nobody), GF_OK);
-    assert_int_equal(gftest_await_break(&lanes, 0, &why), GF_ERR_PEER);
+    for (int end = 0; end < 2; end++) {
+        assert_int_equal(wires.ops->create(wires.wire[end], LINES, &lane[end], &address[end], &why), GF_OK);
+    }
+    assert_int_equal(wires.ops->connect(lane[0], &address[1], &why), GF_OK);
+    assert_int_equal(wires.ops->put(lane[0], NULL, NULL, &place, 0, &nobody), GF_OK);
+    while (wires.ops->state(lane[0], &why) == GF_OK) {
+        wires.ops->progress(wires.wire[0]);
+    }
+    assert_int_equal(wires.ops->state(lane[0], &why), GF_ERR_PEER);
     expect_says(&why, "transport retry counter exceeded");
+    for (int end = 0; end < 2; end++) {
+        wires.ops->destroy(lane[end]);
+    }
+}
+
+/* What is still sent to it, such as credits that it needs no more, breaks nothing. */
+static void test_peer_that_has_closed_still_answers(void **state)
+{
+    struct gftest_lanes lanes;
+    uint64_t ended = 0;
+
+    (void)state;
+    connect_lanes(&lanes);
+    expect_works(&lanes);
+    struct gf_wire_place place = gftest_place(&target_memory, target);
+
+    lanes.ops->destroy(lanes.lane[1]);
+    assert_int_equal(lanes.ops->put_lines(lanes.lane[0], 0, source, 8), GF_OK);
+    assert_int_equal(lanes.ops->put(lanes.lane[0], &source_memory, source, &place, 100, &(struct gf_wire_ticket){ &ended, 1 }), GF_OK);
+    while (ended == 0) {
+        wires.ops->progress(wires.wire[0]);
+        assert_int_equal(wires.ops->state(lanes.lane[0], NULL), GF_OK);
+    }
     lanes.ops->destroy(lanes.lane[0]);
     wires.ops->forget(wires.wire[0], &source_memory);
     wires.ops->forget(wires.wire[1], &target_memory);
@@ -375,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_memory_that_is_not_there_cannot_be_registered),
         cmocka_unit_test(test_wrong_key_breaks_the_lane_only),
         cmocka_unit_test(test_peer_that_is_gone_is_found),
+        cmocka_unit_test(test_peer_that_has_closed_still_answers),
         cmocka_unit_test(test_notification_that_nobody_expects_breaks_the_lane),
         cmocka_unit_test(test_wrong_callers_are_told),
         cmocka_unit_test(test_full_queue_asks_to_come_back),
