@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Spin model of the end of an exchange in place over mapped buffers (core/exchange.c, gf_registry_leave): three ranks, each with a
- * block for each other one. The kernels of a pair swap its two blocks, half of the bytes by either; here that of the lower rank is
- * looked at: it loads both, and stores into its own memory and into the peer's. What it stores into the peer's arrives when it likes, but not later than the kernel's flush at system scope. Hosts
- * of one machine are ordered (core/host_ordered.h); two records a rank are registry.pml's subject.
+ * Spin model of the end of an exchange in place over mapped buffers (core/exchange.c, gf_registry_leave): three ranks, each with
+ * a block for each other one. The kernels of a pair swap its two blocks, half of the bytes by either; here that of the lower
+ * rank is looked at: it loads both, and stores into its own memory and into the peer's. What it stores into the peer's arrives
+ * when it likes, but not later than the kernel's flush at system scope. Hosts of one machine are ordered
+ * (core/host_ordered.h); two records a rank are registry.pml's subject.
  *
  * Checked: after each call every rank finds in its memory what its peers had for it, and goes on to write there; no deadlock.
  *
