@@ -9,6 +9,7 @@ include tests/mpi/local.mk
 include tests/model/local.mk
 include tests/fault/local.mk
 include tests/slurm/local.mk
+include tests/netns/local.mk
 include tests/gpu/local.mk
 include tests/vm/local.mk
 

@@ -11,6 +11,7 @@
 #   run_silent RANKS ... PROGRAM          must print nothing about gpufifo
 #   run_fails TEXT RANKS ... PROGRAM      must print TEXT and end with something else than 0
 #   run_says TEXT RANKS ... PROGRAM       must print TEXT, and end anyhow
+#   wait_until SECONDS COMMAND...        whether it came true in time, which is generous: nothing is measured
 #   skip N WHY                            N runs that this machine cannot make
 #   finish
 #
@@ -129,6 +130,16 @@ run_silent() {
 
 run_fails() {
     launch_until_said nonzero "$@"
+}
+
+wait_until() {
+    tries=$(($1 * 5))
+    shift
+    while ! "$@"; do
+        tries=$((tries - 1))
+        [ $tries -gt 0 ] || return 1
+        sleep 0.2
+    done
 }
 
 skip() {

@@ -6,17 +6,6 @@
 #   cluster_start           sets cluster (the folder) and exports SLURM_CONF; returns 1 where a daemon does not run, and says why
 #   cluster_processes       the pids of all that belongs to it: daemons, jobs, and whatever a job left
 #   cluster_stop            ends all of it and removes the folder
-#   wait_until SECONDS COMMAND...    whether it came true in time, which is generous: nothing is measured
-
-wait_until() {
-    tries=$(($1 * 5))
-    shift
-    while ! "$@"; do
-        tries=$((tries - 1))
-        [ $tries -gt 0 ] || return 1
-        sleep 0.2
-    done
-}
 
 # Sets port: the next one that nobody listens on. Those that the kernel gives to programs begin at 32768.
 next_port() {

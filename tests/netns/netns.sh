@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Jobs over several hosts, which are namespaces of this machine joined by a network, by Open MPI over TCP: collectives, messages,
+# links that are slow and lose packets, a rank that dies.
+folder=$(cd "${srcdir:-.}/tests/netns" && pwd)
+. "$folder/hosts.sh"
+
+if [ "$GF_OPENMPI" != 4.1 ]; then
+    echo "skipped: needs Open MPI 4.1, whose mpirun can be told how to reach a host"
+    exit 77
+fi
+if ! hosts_enter "$0"; then
+    echo "skipped: no hosts can be made here (it takes root, and veth and bridge of the kernel): $why_no_hosts"
+    exit 77
+fi
+. "${srcdir:-.}/tests/mpi/runs.sh"
+tests=tests/mpi
+
+# over HOST:RANKS,...
+over() {
+    MPIRUN_OPTIONS="--host $1 --mca plm_rsh_agent $hosts/agent --mca btl self,vader,tcp"
+}
+
+# every_link add|del QDISC: for what goes to each host
+every_link() {
+    for host in a b c; do
+        # shellcheck disable=SC2086
+        tc qdisc "$1" dev "to-$host" root $2 || return 1
+    done
+}
+
+# traffic ROUNDS
+traffic() {
+    over a:2,b:2
+    run_prints "its ranks are on several nodes" 4 verbose=1 $tests/test_allreduce path=staged limit=4096 sizes
+    run 4 pipe_bytes=2000 pipe_chunk_bytes=65536 pipe_slots=3 pipe_depth=2 $tests/test_pt2pt_stress 1 "$1" 5
+    over a,b,c
+    run_prints "0 of 256 points differ.*: right" 3 examples/jacobi --size 16 --steps 4
+}
+
+processes_of() {
+    grep -l -s -x "$1" /proc/[0-9]*/comm
+}
+
+none_of() {
+    [ -z "$(processes_of "$1")" ]
+}
+
+# A rank dies in the midst of a collective: the job ends, on the other host too.
+rank_dies() {
+    over a:2,b:2
+    run_fails "signal 9" 4 tests/fault/killed_rank "$1" 20 100000
+    if wait_until 30 none_of killed_rank; then
+        good
+    else
+        processes_of killed_rank >> "$output"
+        bad "ranks are left"
+    fi
+}
+
+hosts_start a b c
+traffic 10
+run_prints "sent in chunks" 3 verbose=1 pipe_bytes=60000 pipe_chunk_bytes=65536 $tests/test_pt2pt_pipe wire
+run 3 $tests/test_mixed 3
+
+# Narrow links, whose queues overflow.
+if every_link add "tbf rate 200mbit burst 64kb limit 128kb" 2> /dev/null; then
+    traffic 5
+    over a,b
+    run 2 pipe_bytes=60000 pipe_chunk_bytes=65536 $tests/test_pt2pt_pipe wire
+    tc -s qdisc show dev to-b
+    every_link del ""
+else
+    skip 4 "this kernel has no tc tbf"
+fi
+if every_link add "netem delay 1ms 500us loss 0.5%" 2> /dev/null; then
+    traffic 5
+else
+    skip 3 "this kernel has no tc netem"
+fi
+rank_dies 0
+rank_dies 3
+finish
