@@ -5,7 +5,6 @@
 #include "transport/verbs_private.h"
 
 #include <string.h>
-#include <time.h>
 
 #include <arpa/inet.h>
 
@@ -91,7 +90,6 @@ gf_status gf_verbs_put_notify(struct gf_wire_lane *base, const struct gf_wire_me
 gf_status gf_verbs_put_lines(struct gf_wire_lane *base, uint32_t index, const void *lines, uint32_t count)
 {
     struct verbs_lane *lane = verbs_lane_of(base);
-    const struct gf_wire_ticket nobody = { NULL, 0 };
     size_t bytes = (size_t)count * GF_WIRE_LINE, step = lane->queue.inline_bytes;
     gf_status status = may_begin(lane, &lane->queue, (uint32_t)((bytes + step - 1) / step));
 
@@ -109,7 +107,7 @@ gf_status gf_verbs_put_lines(struct gf_wire_lane *base, uint32_t index, const vo
             .wr.rdma = { .remote_addr = lane->peer_lines.address + (uint64_t)index * GF_WIRE_LINE + at, .rkey = lane->peer_lines.key },
         };
 
-        status = gf_verbs_queue_post(&lane->queue, &send, &nobody);
+        status = gf_verbs_queue_post(&lane->queue, &send, NULL);
     }
     verbs_wire_of(base->wire)->counts.line_puts += status == GF_OK;
     return status;

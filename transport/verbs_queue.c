@@ -262,10 +262,11 @@ static uint64_t wr_id_of(const struct gf_verbs_queue *queue, uint32_t low)
 gf_status gf_verbs_queue_post(struct gf_verbs_queue *queue, struct ibv_send_wr *send, const struct gf_wire_ticket *ticket)
 {
     uint32_t place = queue->sent % GF_VERBS_SENDS;
+    bool asked = ticket && ticket->word;
     struct ibv_send_wr *bad;
 
     /* Twice a lap at least one is signalled, or a queue that is full of others would stay so. */
-    send->send_flags |= ticket->word || place % (GF_VERBS_SENDS / 2) == 0 ? IBV_SEND_SIGNALED : 0;
+    send->send_flags |= asked || place % (GF_VERBS_SENDS / 2) == 0 ? IBV_SEND_SIGNALED : 0;
     send->wr_id = wr_id_of(queue, place);
     int error = ibv_post_send(queue->pair, send, &bad);
 
@@ -273,7 +274,7 @@ gf_status gf_verbs_queue_post(struct gf_verbs_queue *queue, struct ibv_send_wr *
         gf_verbs_queue_break(queue, GF_ERR_SYSTEM, "%s: a send could not be posted: %s", queue->wire->base.name, strerror(error));
         return queue->status;
     }
-    queue->tickets[place] = *ticket;
+    queue->tickets[place] = asked ? *ticket : (struct gf_wire_ticket){ NULL, 0 };
     queue->sent++;
     return GF_OK;
 }

@@ -62,7 +62,8 @@ struct gf_wire_range {
     int dmabuf;                    /* descriptor of a device's memory, from whose start the range begins; -1: none. The caller's */
 };
 
-/* *word = value when the operation has ended, by a plain store of the thread that makes progress. word null: nobody asks. */
+/* *word = value when the operation has ended, by a plain store of the thread that makes progress. word null, or no ticket:
+ * nobody asks. */
 struct gf_wire_ticket {
     uint64_t *word;
     uint64_t value;

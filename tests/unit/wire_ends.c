@@ -15,13 +15,14 @@ static void write_log(void *ctx, enum gf_log_level level, const char *line)
 
 static const struct gf_log test_log = {.write = write_log, .verbose = GF_LOG_WARN};
 
+struct gf_wire_config wire_config = {.gid_index = -1, .log = &test_log};
+
 struct gf_wire *wire_open(void)
 {
-    struct gf_wire_config config = {.gid_index = -1, .log = &test_log};
     struct gf_reason why = {""};
     struct gf_wire *wire = NULL;
 
-    if (wire_tested->open(&config, &wire, &why) != GF_OK) {
+    if (wire_tested->open(&wire_config, &wire, &why) != GF_OK) {
         fail_msg("%s", why.text);
     }
     return wire;

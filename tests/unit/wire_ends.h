@@ -35,6 +35,9 @@ struct wire_pair {
 /* The wire that this run is about. */
 extern const struct gf_wire_ops *wire_tested;
 
+/* By which wire_open opens it: at first all is the wire's own choice. */
+extern struct gf_wire_config wire_config;
+
 struct gf_wire *wire_open(void);
 /* Wire, lane and memory, not connected. */
 void wire_end_open(struct wire_end *end);

@@ -5,7 +5,7 @@
 set -u
 
 machine=${srcdir:-.}/tests/vm/verbs_vm.sh
-tests="test_verbs_wire test_verbs_trouble"
+tests=("tests/vm/test_verbs" "tests/unit/test_wire verbs")
 
 lacks=$("$machine" --lacks) || exit 99
 if [ -n "$lacks" ]; then
@@ -17,6 +17,6 @@ cd "$GF_BUILDDIR" || exit 99
 "$machine" --timeout 240 bash -c '
     status=0
     for test in "$@"; do
-        timeout -k 5 100 "tests/vm/$test" 2>&1 || status=1
+        timeout -k 5 100 $test 2>&1 || status=1
     done
-    exit $status' verbs $tests
+    exit $status' verbs "${tests[@]}"
