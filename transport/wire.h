@@ -131,7 +131,8 @@ struct gf_wire_ops {
     gf_status (*put)(struct gf_wire_lane *lane, const struct gf_wire_memory *memory, const void *from,
                      const struct gf_wire_place *to, size_t bytes, const struct gf_wire_ticket *ticket);
 
-    /* The same, and one notification that carries `immediate`; the peer has to have said that it expects it. */
+    /* The same, and one notification that carries `immediate`; the peer has to have said that it expects it. Ended: data and
+     * notification arrive also if nobody here makes progress any more. */
     gf_status (*put_notify)(struct gf_wire_lane *lane, const struct gf_wire_memory *memory, const void *from,
                             const struct gf_wire_place *to, size_t bytes, uint32_t immediate, const struct gf_wire_ticket *ticket);
 

@@ -28,6 +28,7 @@
  *   -DLATE_EXPECT     a notification is expected after the credit for it has been given
  *   -DEMPTY_LOST      an empty step is not put
  *   -DLOOSE_WIRE      the wire lets a notification overtake the data
+ *   -DIDLE_WIRE       the wire tells the end of a put whose notification needs the sender's progress: who has ended sleeps
  */
 #define DEPTH 2
 #define STEPS 4
@@ -67,53 +68,46 @@ byte begun, ended, notified;
 byte put_slot[DEPTH], put_bytes[DEPTH];
 byte piece[DEPTH * PIECES];             /* 0: not read yet; on its way: the payload + 1; GONE: arrived */
 #define GONE 255
-#define ON_ITS_WAY(p, i) (piece[SLOT(p) * PIECES + (i)] != 0 && piece[SLOT(p) * PIECES + (i)] != GONE)
+#define CAN_MOVE(p, i) ((p) < begun && piece[SLOT(p) * PIECES + (i)] != GONE)
 #define WAS_READ(p) (piece[SLOT(p) * PIECES] != 0 && piece[SLOT(p) * PIECES + 1] != 0)
 #define HAS_ARRIVED(p) (piece[SLOT(p) * PIECES] == GONE && piece[SLOT(p) * PIECES + 1] == GONE)
 chan notifications = [DEPTH] of { byte };
 byte expected;                          /* notifications that the receiver is ready to take */
+bool asleep;                            /* the sender's proxy, when its last put has ended */
 
-inline arrive_in_slot(p, i)
+inline move(p, i)
 {
-    at = put_slot[SLOT(p)] * PIECES + (i);
-    assert(p < r_head + DEPTH);         /* the slot is not in use */
     if
-    :: seen[at] = piece[SLOT(p) * PIECES + (i)] - 1; unseen[at] = 0
-    :: unseen[at] = piece[SLOT(p) * PIECES + (i)] - 1
-    fi;
-    piece[SLOT(p) * PIECES + (i)] = GONE
+    :: piece[SLOT(p) * PIECES + i] == 0 -> piece[SLOT(p) * PIECES + i] = from[SLOT(p)] + 1
+    :: else ->
+        at = put_slot[SLOT(p)] * PIECES + i;
+        assert(p < r_head + DEPTH);     /* the slot is not in use */
+        if
+        :: seen[at] = piece[SLOT(p) * PIECES + i] - 1; unseen[at] = 0
+        :: unseen[at] = piece[SLOT(p) * PIECES + i] - 1
+        fi;
+        piece[SLOT(p) * PIECES + i] = GONE;
+        at = 0
+    fi
 }
 
-#ifdef LOOSE_WIRE
+#if defined(LOOSE_WIRE)
 #define MAY_NOTIFY(p) WAS_READ(p)
+#elif defined(IDLE_WIRE)
+#define MAY_NOTIFY(p) (HAS_ARRIVED(p) && !asleep)
 #else
 #define MAY_NOTIFY(p) HAS_ARRIVED(p)
 #endif
 
 active proctype wire()
 {
-    byte p, i, at;
+    byte at;
 end:
     do
-    :: atomic {
-           begun > notified ->
-           /* a put under way, and a piece of it */
-           p = notified;
-           do
-           :: p + 1 < begun -> p++
-           :: break
-           od;
-           if
-           :: i = 0
-           :: i = 1
-           fi;
-           if
-           :: piece[SLOT(p) * PIECES + i] == 0 -> piece[SLOT(p) * PIECES + i] = from[SLOT(p)] + 1
-           :: ON_ITS_WAY(p, i) -> arrive_in_slot(p, i)
-           :: else
-           fi;
-           p = 0; i = 0; at = 0
-       }
+    :: atomic { CAN_MOVE(notified, 0) -> move(notified, 0) }
+    :: atomic { CAN_MOVE(notified, 1) -> move(notified, 1) }
+    :: atomic { CAN_MOVE(notified + 1, 0) -> move(notified + 1, 0) }
+    :: atomic { CAN_MOVE(notified + 1, 1) -> move(notified + 1, 1) }
     :: atomic { begun > ended && WAS_READ(ended) -> ended++ }
     :: atomic {
            begun > notified && MAY_NOTIFY(notified) ->
@@ -196,7 +190,7 @@ active proctype sender_proxy()
     :: atomic { filled < granted && filled < STEPS && s_tail > filled -> filled++ }
     :: atomic { sent < filled && HAS_CREDIT(sent) -> put(); sent++ }
     :: atomic { s_done < sent && ended > s_done -> s_done++ }
-    :: s_done == STEPS && granted == s_done + DEPTH -> break
+    :: s_done == STEPS && granted == s_done + DEPTH -> asleep = true; break
     od
 }
 

@@ -71,6 +71,7 @@ byte composed[DEPTH * MEMBERS];         /* arrays of sizes, as the sender's prox
 #define PUT 1
 #define READ 2
 #define GONE 3
+#define MOVES(state) (state == PUT || state == READ)
 byte data[DEPTH * MEMBERS], payload[DEPTH * MEMBERS];
 byte array[DEPTH], carried[DEPTH * MEMBERS];
 byte begun, notified;                   /* groups whose notification was sent, and has come */
@@ -79,7 +80,7 @@ inline move_data(step, member)
 {
     if
     :: data[AT(step, member)] == PUT -> payload[AT(step, member)] = from[AT(step, member)]; data[AT(step, member)] = READ
-    :: data[AT(step, member)] == READ ->
+    :: else ->
         assert(step < r_head[member] + DEPTH);    /* the slot is not in use */
         if
         :: seen[AT(step, member)] = payload[AT(step, member)]; unseen[AT(step, member)] = 0
@@ -87,7 +88,6 @@ inline move_data(step, member)
         fi;
         payload[AT(step, member)] = 0;
         data[AT(step, member)] = GONE
-    :: else
     fi
 }
 
@@ -98,11 +98,10 @@ inline move_array(step)
         carried[AT(step, 0)] = composed[SOURCE(step) * MEMBERS];
         carried[AT(step, 1)] = composed[SOURCE(step) * MEMBERS + 1];
         array[SLOT(step)] = READ
-    :: array[SLOT(step)] == READ ->
+    :: else ->
         sizes[ARRAY(step) * MEMBERS] = carried[AT(step, 0)];
         sizes[ARRAY(step) * MEMBERS + 1] = carried[AT(step, 1)];
         array[SLOT(step)] = GONE
-    :: else
     fi
 }
 
@@ -111,26 +110,14 @@ inline move_array(step)
 
 active proctype wire()
 {
-    byte step, member;
 end:
     do
-    :: atomic {
-           /* the oldest group under way, or the one behind it */
-           if
-           :: step = notified
-           :: step = notified + 1
-           fi;
-           if
-           :: member = 0
-           :: member = 1
-           :: member = MEMBERS
-           fi;
-           if
-           :: member < MEMBERS -> move_data(step, member)
-           :: else -> move_array(step)
-           fi;
-           step = 0; member = 0
-       }
+    :: atomic { MOVES(data[AT(notified, 0)]) -> move_data(notified, 0) }
+    :: atomic { MOVES(data[AT(notified, 1)]) -> move_data(notified, 1) }
+    :: atomic { MOVES(array[SLOT(notified)]) -> move_array(notified) }
+    :: atomic { MOVES(data[AT(notified + 1, 0)]) -> move_data(notified + 1, 0) }
+    :: atomic { MOVES(data[AT(notified + 1, 1)]) -> move_data(notified + 1, 1) }
+    :: atomic { MOVES(array[SLOT(notified + 1)]) -> move_array(notified + 1) }
     :: atomic {
            begun > notified && array[SLOT(notified)] == GONE && PASSED(notified, 0) && PASSED(notified, 1) ->
            notifications!77;
