@@ -31,19 +31,25 @@ search() {
     grep -q "errors: 0" report && ! grep -q "Search not completed\|max search depth too small" report
 }
 
-# check MODEL MUTANT…
+# check MODEL [-DNAME=VALUE…] MUTANT…
 check() {
-    model=$1
+    model=$1 size=
     shift
-    if search "$model"; then
-        echo "ok: $model holds ($(grep -o '[0-9.e+]* states, stored' report | sed 's/, stored//'))"
+    while case ${1-} in -*) true ;; *) false ;; esac; do
+        size="$size $1"
+        shift
+    done
+    # shellcheck disable=SC2086
+    if search "$model" $size; then
+        echo "ok: $model$size holds ($(grep -o '[0-9.e+]* states, stored' report | sed 's/, stored//'))"
     else
         cat report
-        echo "FAILED: $model"
+        echo "FAILED: $model$size"
         failed=1
     fi
     for mutant in "$@"; do
-        if search "$model" "-D$mutant"; then
+        # shellcheck disable=SC2086
+        if search "$model" $size "-D$mutant"; then
             echo "FAILED: $model holds with mutant $mutant"
             failed=1
         elif grep -q "assertion violated\|invalid end state (" report; then
@@ -65,6 +71,8 @@ check pipe EARLY_TAIL EARLY_HEAD EARLY_END EAGER_SLOTS SPLIT_CLAIM
 check copy_tail EARLY_TAIL EARLY_GRANT NO_CREDIT SHORT_TARGET
 check copy_double EARLY_TAIL EARLY_READY EARLY_POST NO_CREDIT EARLY_GRANT
 check agree NO_ROOM ENTERED_FIRST COUNT_EARLY ONE_LOOK
+check agree_nodes EARLY_NO DROP_EARLY DROP_LATE ANY_CALL HASTY LONE
+check agree_nodes -DLIVES=2 -DCALLS=1 NO_NAME
 check pull_gate LATE_COUNT RESET_ALL LEFT_LAST NO_WAIT NO_JUDGE NO_FILL FILL_CLOSED
 check offer BLIND_MOVE BLIND_TAKE EARLY_MOVE EARLY_REUSE
 check agent ONE_FLAG SAME_FLAG SILENT_LEAVE LATE_TAKE NOT_RUNNING HASTY_HOST STUBBORN_HOST NO_REFRESH EARLY_REFRESH NO_FLUSH
