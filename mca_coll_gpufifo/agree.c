@@ -6,32 +6,51 @@
 
 #include "opal/runtime/opal_progress.h"
 
-#include "mca_coll_gpufifo/mailbox.h"
+#include "mca_coll_gpufifo/agree_nodes.h"
 #include "mca_coll_gpufifo/card.h"
+#include "mca_coll_gpufifo/mailbox.h"
 #include "mca_coll_gpufifo/nodes.h"
+
+/* Why these ranks of several nodes can never be native, or null. A rank that has another setting than we looks for no message of
+ * another node, or asks for a network that we have not got. */
+static const char *reason_against_nodes(mca_coll_gpufifo_module_t *module)
+{
+    struct gf_cards *cards = mca_coll_gpufifo_component.pt2pt.cards;
+    const struct gf_agree_map *map;
+
+    if (mca_coll_gpufifo_component.config.net == GF_NET_OFF) {
+        return "its ranks are on several nodes";
+    }
+    for (int rank = 0; rank < ompi_comm_size(module->comm) && cards; rank++) {
+        if (gf_card_of(cards, module->comm, rank)->net != gf_card_mine(cards)->net) {
+            return "its ranks are on several nodes, and differ in coll_gpufifo_net";
+        }
+    }
+    map = gf_agree_map_of(module);
+    return map && map->nodes > 0 ? NULL : "its ranks are on several nodes, and are too many or not to be told apart";
+}
 
 /* Why this communicator can never be native, or null. All its ranks that ask come to the same answer. Who has published no card
  * does not take part, and would never answer. */
-static const char *reason_against(ompi_communicator_t *comm)
+static const char *reason_against(mca_coll_gpufifo_module_t *module)
 {
     struct gf_cards *cards = mca_coll_gpufifo_component.pt2pt.cards;
+    ompi_communicator_t *comm = module->comm;
+    bool several = false;
 
     if (OMPI_COMM_IS_INTER(comm)) {
         return "it is an intercommunicator";
     }
     for (int rank = 0; rank < ompi_comm_size(comm); rank++) {
-        const ompi_proc_t *proc = ompi_comm_peer_lookup(comm, rank);
-        if (!gf_node_is_ours(comm, rank)) {
-            return "its ranks are on several nodes";
-        }
-        if (gf_mpi_world_rank(proc) < 0) {
+        if (gf_mpi_world_rank(ompi_comm_peer_lookup(comm, rank)) < 0) {
             return "it has ranks that are not in MPI_COMM_WORLD";
         }
         if (cards && !gf_card_of(cards, comm, rank)) {
             return "a rank of it runs without gpufifo, or without a device";
         }
+        several |= !gf_node_is_ours(comm, rank);
     }
-    return NULL;
+    return several ? reason_against_nodes(module) : NULL;
 }
 
 static void stage_for_ever(mca_coll_gpufifo_module_t *module, enum gf_log_level level, const char *why)
@@ -53,9 +72,7 @@ void gf_agree_give_up(mca_coll_gpufifo_module_t *module, const char *why)
 static void show_board(mca_coll_gpufifo_module_t *module, struct gf_agree *agree)
 {
     agree->board = agree->segment.address;
-    agree->rank = ompi_comm_rank(module->comm);
-    agree->ranks = ompi_comm_size(module->comm);
-    agree->mine = &agree->board->lines[agree->rank];
+    agree->mine = &agree->board->lines[agree->map->place];
     gf_agree_line_history(agree->mine, __atomic_load_n(&module->calls, __ATOMIC_RELAXED));
     __atomic_store_n(&module->watched, true, __ATOMIC_RELAXED);     /* where threads matter it was so from the start */
     __atomic_store_n(&module->agree, agree, __ATOMIC_RELEASE);
@@ -63,33 +80,55 @@ static void show_board(mca_coll_gpufifo_module_t *module, struct gf_agree *agree
     gf_agree_line_history(agree->mine, __atomic_load_n(&module->calls, __ATOMIC_RELAXED));
 }
 
+/* Memory of the board, made here or by the leader of this node. */
+static gf_status get_board(struct gf_agree *agree, const struct gf_segment_name *theirs, struct gf_reason *why)
+{
+    size_t bytes = gf_agree_board_bytes(agree->map->members);
+    gf_status status;
+
+    if (theirs == NULL) {
+        return gf_segment_create(bytes, &agree->segment, &agree->name, why);
+    }
+    agree->name = *theirs;
+    status = gf_segment_attach(theirs, &agree->segment, why);
+    if (status == GF_OK && agree->segment.bytes < bytes) {
+        gf_reason_set(why, "the leader's board is too small");
+        gf_segment_close(&agree->segment);
+        status = GF_ERR_PEER;
+    }
+    return status;
+}
+
+static void free_agree(struct gf_agree *agree)
+{
+    if (agree) {
+        free(agree->ballot);
+        free(agree);
+    }
+}
+
 static gf_status make_board(mca_coll_gpufifo_module_t *module, const struct gf_segment_name *theirs, struct gf_reason *why)
 {
-    size_t bytes = gf_agree_board_bytes(ompi_comm_size(module->comm));
+    const struct gf_agree_map *map = gf_agree_map_of(module);
     struct gf_agree *agree;
     gf_status status;
 
     if (module->agree) {
         return GF_OK;
     }
-    agree = calloc(1, sizeof(*agree));
-    if (agree == NULL) {
+    agree = map && map->nodes > 0 ? calloc(1, sizeof(*agree)) : NULL;
+    if (agree) {
+        agree->map = map;
+        agree->ballot = theirs || map->nodes == 1 ? NULL : gf_agree_nodes_ballot(module);
+    }
+    if (agree == NULL || (agree->ballot == NULL && !theirs && map->nodes > 1)) {
+        free_agree(agree);
         gf_reason_set(why, "host memory is exhausted");
         return GF_ERR_NO_MEMORY;
     }
-    if (theirs) {
-        agree->name = *theirs;
-        status = gf_segment_attach(theirs, &agree->segment, why);
-    } else {
-        status = gf_segment_create(bytes, &agree->segment, &agree->name, why);
-    }
-    if (status == GF_OK && agree->segment.bytes < bytes) {
-        gf_reason_set(why, "the leader's board is too small");
-        gf_segment_close(&agree->segment);
-        status = GF_ERR_PEER;
-    }
+    status = get_board(agree, theirs, why);
     if (status != GF_OK) {
-        free(agree);
+        free_agree(agree);
         return status;
     }
     show_board(module, agree);
@@ -125,8 +164,10 @@ void gf_agree_close(mca_coll_gpufifo_module_t *module)
     if (agree) {
         module->agree = NULL;
         gf_segment_close(&agree->segment);
-        free(agree);
+        free_agree(agree);
     }
+    gf_agree_map_free(module->map);
+    module->map = NULL;
 }
 
 /* Waits until this communicator is armed. Null: never, the module says so. */
@@ -135,7 +176,7 @@ static struct gf_agree *wait_for_board(mca_coll_gpufifo_module_t *module)
     struct gf_agree *agree = __atomic_load_n(&module->agree, __ATOMIC_ACQUIRE);
 
     if (agree == NULL) {
-        const char *why = reason_against(module->comm);
+        const char *why = reason_against(module);
         if (why) {
             stage_for_ever(module, GF_LOG_PATH, why);     /* nothing is amiss */
             return NULL;
@@ -161,6 +202,9 @@ enum { LOOKS_PER_PROGRESS = 32 };
 /* One turn of a wait for the other ranks. */
 static gf_status wait_more(mca_coll_gpufifo_module_t *module, struct gf_reason *why)
 {
+    if (module->agree->ballot) {
+        gf_mailbox_progress();
+    }
     if (module->device_comm) {
         return gf_comm_poll(module->device_comm, why);
     }
@@ -168,14 +212,57 @@ static gf_status wait_more(mca_coll_gpufifo_module_t *module, struct gf_reason *
     return GF_OK;
 }
 
-/* Publishes the call and looks at the board until the verdict is there, or *error. */
-static enum gf_agree_verdict look(mca_coll_gpufifo_module_t *module, struct gf_agree *agree, gf_status *error,
-                                  struct gf_reason *why)
+static enum gf_agree_verdict of_this_node(mca_coll_gpufifo_module_t *module, uint64_t call)
 {
-    uint64_t call = module->calls + 1;
+    return gf_agree_board_verdict(module->agree->board, module->agree->map->members, call);
+}
+
+static enum gf_agree_verdict of_all_nodes(mca_coll_gpufifo_module_t *module, uint64_t call)
+{
+    return module->agree->ballot ? gf_agree_nodes_verdict(module) : gf_agree_board_decided(module->agree->board, call);
+}
+
+/* Looks until the verdict is there, or *error. */
+static enum gf_agree_verdict look(mca_coll_gpufifo_module_t *module, uint64_t call,
+                                  enum gf_agree_verdict (*verdict_of)(mca_coll_gpufifo_module_t *module, uint64_t call),
+                                  gf_status *error, struct gf_reason *why)
+{
     enum gf_agree_verdict verdict;
 
-    while (!gf_agree_board_has_room(agree->board, agree->ranks, agree->rank, agree->device_calls) && !has_failed(agree)) {
+    for (int turn = 1; (verdict = verdict_of(module, call)) == GF_AGREE_UNKNOWN; turn++) {
+        if (turn % LOOKS_PER_PROGRESS == 0 && (*error = wait_more(module, why)) != GF_OK) {
+            return GF_AGREE_UNKNOWN;
+        }
+    }
+    return verdict;
+}
+
+/* All ranks of this node have device buffers: its leader finds out about the other nodes, and the others wait for it. */
+static enum gf_agree_verdict look_beyond(mca_coll_gpufifo_module_t *module, uint64_t call, gf_status *error,
+                                         struct gf_reason *why)
+{
+    struct gf_agree *agree = module->agree;
+    enum gf_agree_verdict verdict;
+
+    if (agree->ballot) {
+        gf_agree_nodes_enter(module, call);
+    }
+    verdict = look(module, call, of_all_nodes, error, why);
+    if (agree->ballot && verdict != GF_AGREE_UNKNOWN) {
+        gf_agree_board_decide(agree->board, call, verdict);
+    }
+    return verdict;
+}
+
+/* Publishes the call and finds the verdict, or *error. */
+static enum gf_agree_verdict find_verdict(mca_coll_gpufifo_module_t *module, gf_status *error, struct gf_reason *why)
+{
+    uint64_t call = module->calls + 1;
+    struct gf_agree *agree = module->agree;
+    const struct gf_agree_map *map = agree->map;
+    enum gf_agree_verdict verdict;
+
+    while (!gf_agree_board_has_room(agree->board, map->members, map->place, agree->device_calls) && !has_failed(agree)) {
         if ((*error = wait_more(module, why)) != GF_OK) {
             return GF_AGREE_UNKNOWN;
         }
@@ -184,14 +271,19 @@ static enum gf_agree_verdict look(mca_coll_gpufifo_module_t *module, struct gf_a
         return GF_AGREE_STAGE;
     }
     gf_agree_line_device(agree->mine, agree->device_calls++, call);
-    for (int turn = 1; (verdict = gf_agree_board_verdict(agree->board, agree->ranks, call)) == GF_AGREE_UNKNOWN; turn++) {
-        if (turn % LOOKS_PER_PROGRESS == 0 && (*error = wait_more(module, why)) != GF_OK) {
-            return GF_AGREE_UNKNOWN;
-        }
+    verdict = look(module, call, of_this_node, error, why);
+    if (verdict == GF_AGREE_NATIVE && map->nodes > 1) {
+        verdict = look_beyond(module, call, error, why);
+    }
+    if (verdict == GF_AGREE_UNKNOWN) {
+        return verdict;
     }
     gf_agree_line_settle(agree->mine, call);
     /* Not earlier: show_board, if another thread is still in it, takes what is counted for settled. */
-    __atomic_store_n(&module->calls, call, __ATOMIC_RELAXED);
+    __atomic_store_n(&module->calls, call, __ATOMIC_RELEASE);
+    if (agree->ballot) {
+        gf_mailbox_progress();            /* other nodes may wait for what we know now */
+    }
     return verdict;
 }
 
@@ -209,7 +301,7 @@ enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module, g
         gf_agree_enter_host(module);
         return GF_AGREE_STAGE;
     }
-    verdict = look(module, agree, error, why);
+    verdict = find_verdict(module, error, why);
     if (verdict == GF_AGREE_UNKNOWN) {
         return verdict;
     }
@@ -220,4 +312,15 @@ enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module, g
         gf_agree_enter_host(module);      /* the board failed before we published */
     }
     return verdict;
+}
+
+bool gf_agree_spans_nodes(mca_coll_gpufifo_module_t *module)
+{
+    const struct gf_agree_map *map;
+
+    if (mca_coll_gpufifo_component.config.net == GF_NET_OFF || OMPI_COMM_IS_INTER(module->comm)) {
+        return false;
+    }
+    map = gf_agree_map_of(module);
+    return map && map->nodes > 1;
 }

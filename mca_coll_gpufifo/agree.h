@@ -11,7 +11,7 @@
  * collective calls, so a number names one call for all.
  *
  * Arming. Until the first device call nobody publishes anything. The first one asks the communicator's leader, its rank 0, to arm
- * it (mailbox.h): the leader makes a board in shared memory (agree_board.h) and announces it to all members, each of which
+ * it (arming.h): the leader makes a board in shared memory (agree_board.h) and announces it to all members, each of which
  * attaches it in its progress callback, wherever it is in MPI, and publishes that its calls so far had host buffers. That is
  * true: a rank with a device call waits until it sees the board before it publishes, and counts, that call.
  *
@@ -33,9 +33,31 @@
  * a verdict needs others to enter s: MPI promises that they will, and none is held below s. A host rank waits for nobody
  * here, and all waits make MPI's progress. tests/model/agree.pml checks both for small cases, with mutants that fail.
  *
+ * Several nodes (where coll_gpufifo_net lets them be native). Each node has a board, made by its lowest rank, its leader, when
+ * the communicator's leader announces its own. A host rank on a node's board makes the node's ranks stage as above, at once.
+ * Where all lines have s, the verdict is the ballot's (ballot.h): the node's leader says YES to s and waits; the
+ * communicator's leader alone decides, once every node has said YES to s, or one NO; each node's leader writes the verdict on
+ * its board, where the others wait for it. NO is said only by who was asked, in its progress callback, when it has passed s or
+ * entered it with host buffers: so who has host buffers waits for nobody and sends nothing unasked.
+ *   (5) One rank decides on s, once, and a leader that has said YES does not leave s without its answer, of which there is
+ *       one: so there is one verdict. It is "native" only if all leaders have said YES, hence all ranks of all boards have s
+ *       in their rings.
+ *   (6) A YES that comes when the decider has passed s is answered "stage": it was missing when the decider was in s, so the
+ *       verdict cannot have been "native". NO is true whenever it is said, and counts only for the call that the decider is
+ *       in.
+ *   (7) A verdict stays on the board until all ranks of the node have read it: the next one is about a call that all have
+ *       entered, so they have left this one.
+ *   (8) Who cannot make or attach a board enters no call there, so its leader never says YES, and "never" is decided for all
+ *       calls: there was no native one before.
+ * Nobody waits for ever: a leader in s waits for leaders that pass s, as before, and then for their progress callback. It is
+ * held in the call that it is waited for in, since a call of this kind ends nowhere before all ranks have given their data;
+ * only such calls may be asked about. So no question, and no YES, finds its communicator gone while somebody waits for the
+ * answer. tests/model/agree_nodes.pml checks this, with mutants.
+ *
  * When a communicator is freed. An announcement may arrive late, even when a new communicator has the old one's number. The
  * leader closes its board, so that nobody can attach it any more, before MPI can give the number away; such an announcement
- * comes to nothing.
+ * comes to nothing, or makes a node's leader arm its node early. Of the ballot's words only ASK and NO can be late like this;
+ * both name the decider's board.
  *
  * Threads: the thread that makes the communicator's calls, and any thread's progress callback that attaches the board.
  */
@@ -43,20 +65,32 @@
 #define GF_MCA_AGREE_H
 
 #include "mca_coll_gpufifo/agree_board.h"
+#include "mca_coll_gpufifo/agree_map.h"
 #include "mca_coll_gpufifo/module.h"
 
 #include "core/host_ordered.h"
 #include "core/segment.h"
 
-/* Owned by the module; made when the communicator is armed, fixed afterwards except device_calls. */
+struct gf_ballot;                    /* ballot.h */
+
+/* Owned by the module; made when the communicator is armed, fixed afterwards but for what says otherwise. */
 struct gf_agree {
     struct gf_segment segment;
     struct gf_segment_name name;
     struct gf_agree_board *board;
     struct gf_agree_line *mine;
-    int rank, ranks;
+    const struct gf_agree_map *map;  /* the module's */
     uint64_t device_calls;           /* so far; the calling thread's */
+    struct gf_ballot *ballot;        /* null on one node, and where this rank does not lead its node. Under the component's lock,
+                                        as is what follows: */
+    struct gf_segment_name first;    /* the board of the communicator's leader */
+    struct gf_segment_name asker;    /* that of the leader that asked last */
 };
+
+static inline bool gf_agree_same_board(const struct gf_segment_name *a, const struct gf_segment_name *b)
+{
+    return a->pid == b->pid && a->inode == b->inode && a->device == b->device;
+}
 
 /* The rest of gf_agree_enter_host, where somebody may look. */
 void gf_agree_tell_host(mca_coll_gpufifo_module_t *module, uint64_t call);
@@ -78,8 +112,11 @@ static inline void gf_agree_enter_host(mca_coll_gpufifo_module_t *module)
  * *error with *why: a process of the communicator has ended. That is noticed once the communicator has made a native call. */
 enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module, gf_status *error, struct gf_reason *why);
 
-/* For the mailbox, under the component's lock. Makes the board at the leader, or attaches it at a member; does nothing if there
- * is one. Failures leave the module as it was. */
+/* Are its ranks on several nodes, and may they be native all the same? Where coll_gpufifo_net is off that is not looked up. */
+bool gf_agree_spans_nodes(mca_coll_gpufifo_module_t *module);
+
+/* For the mailbox, under the component's lock. Makes the board at the leader of this node, or attaches it at a member; does
+ * nothing if there is one. Failures leave the module as it was. */
 gf_status gf_agree_create(mca_coll_gpufifo_module_t *module, struct gf_reason *why);
 gf_status gf_agree_attach(mca_coll_gpufifo_module_t *module, const struct gf_segment_name *name, struct gf_reason *why);
 

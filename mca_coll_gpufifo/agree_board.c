@@ -65,3 +65,20 @@ enum gf_agree_verdict gf_agree_board_verdict(const struct gf_agree_board *board,
     }
     return verdict;
 }
+
+void gf_agree_board_decide(struct gf_agree_board *board, uint64_t call, enum gf_agree_verdict verdict)
+{
+    atomic_store_explicit(&board->decided, 2 * call + (verdict == GF_AGREE_NATIVE), memory_order_release);
+}
+
+enum gf_agree_verdict gf_agree_board_decided(const struct gf_agree_board *board, uint64_t call)
+{
+    /* First: who marks the board tells of no call afterwards that it is native. */
+    bool failed = atomic_load_explicit(&board->failed, memory_order_acquire) != 0;
+    uint64_t decided = atomic_load_explicit(&board->decided, memory_order_acquire);
+
+    if (decided / 2 == call) {
+        return decided % 2 ? GF_AGREE_NATIVE : GF_AGREE_STAGE;
+    }
+    return failed ? GF_AGREE_STAGE : GF_AGREE_UNKNOWN;
+}

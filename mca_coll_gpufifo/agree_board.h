@@ -26,8 +26,10 @@ struct gf_agree_line {
 
 struct gf_agree_board {
     _Alignas(GF_AGREE_LINE)
-    _Atomic uint32_t failed;                         /* a member cannot see the board: stage for ever. Written by the leader */
-    struct gf_agree_line lines[];                    /* by rank in the communicator */
+    _Atomic uint32_t failed;                         /* a rank cannot see its board: stage for ever. Written by the leader */
+    _Atomic uint64_t decided;                        /* between nodes: the latest verdict: the call's number twice, plus 1 if
+                                                        native. Written by the leader */
+    struct gf_agree_line lines[];                    /* one a rank of this node; the leader's is the first */
 };
 
 static inline size_t gf_agree_board_bytes(int ranks)
@@ -67,5 +69,13 @@ enum gf_agree_verdict {
 
 /* What is known about call `call`, asked by a rank that has entered and not settled it. */
 enum gf_agree_verdict gf_agree_board_verdict(const struct gf_agree_board *board, int ranks, uint64_t call);
+
+/* Between nodes: the leader tells its node the verdict on `call`, which all ranks of the node have entered with device
+ * buffers. */
+void gf_agree_board_decide(struct gf_agree_board *board, uint64_t call, enum gf_agree_verdict verdict);
+
+/* What the leader has told about `call`, asked by a rank of its node that has entered and not settled it: so no later one has
+ * been told yet. */
+enum gf_agree_verdict gf_agree_board_decided(const struct gf_agree_board *board, uint64_t call);
 
 #endif

@@ -20,8 +20,8 @@ static OBJ_CLASS_INSTANCE(parcel_t, opal_list_item_t, NULL, NULL);
 struct gf_mail {
     gf_mail_handler handler;
     void *ctx;
-    int *near;                           /* ranks in MPI_COMM_WORLD of the other processes of this job on this node */
-    int near_count;
+    int *sources;                        /* ranks in MPI_COMM_WORLD of the other processes on this node; or any, alone */
+    int source_count;
     _Atomic unsigned turns;              /* of gf_mail_exchange_next */
     atomic_flag busy;                    /* a thread is in exchange() */
     _Atomic int outgoing;                /* parcels in outbox and sent */
@@ -32,27 +32,37 @@ struct gf_mail {
 
 static ompi_communicator_t *world(void) { return &ompi_mpi_comm_world.comm; }
 
-static bool list_near_processes(struct gf_mail *mail)
+static bool is_source(int rank)
 {
-    int me = ompi_comm_rank(world()), ranks = ompi_comm_size(world()), near = 0;
+    return rank != ompi_comm_rank(world()) && gf_mpi_rank_is_near(world(), rank);
+}
 
-    for (int rank = 0; rank < ranks; rank++) {
-        near += rank != me && gf_mpi_rank_is_near(world(), rank);
+/* Between nodes any process may lead one, so each probe is for all. */
+static bool list_sources(struct gf_mail *mail)
+{
+    int ranks = ompi_comm_size(world()), near = 0;
+    bool any = mca_coll_gpufifo_component.config.net != GF_NET_OFF && ranks > 1;
+
+    for (int rank = 0; rank < ranks && !any; rank++) {
+        near += is_source(rank);
     }
-    mail->near = calloc((size_t)near + 1, sizeof(*mail->near));
-    for (int rank = 0; rank < ranks && mail->near; rank++) {
-        if (rank != me && gf_mpi_rank_is_near(world(), rank)) {
-            mail->near[mail->near_count++] = rank;
+    mail->sources = calloc((size_t)near + 1, sizeof *mail->sources);
+    for (int rank = 0; rank < ranks && mail->sources && !any; rank++) {
+        if (is_source(rank)) {
+            mail->sources[mail->source_count++] = rank;
         }
     }
-    return mail->near != NULL;
+    if (any && mail->sources) {
+        mail->sources[mail->source_count++] = MPI_ANY_SOURCE;
+    }
+    return mail->sources != NULL;
 }
 
 struct gf_mail *gf_mail_create(gf_mail_handler handler, void *ctx)
 {
     struct gf_mail *mail = calloc(1, sizeof(*mail));
 
-    if (mail == NULL || !list_near_processes(mail)) {
+    if (mail == NULL || !list_sources(mail)) {
         free(mail);
         return NULL;
     }
@@ -70,14 +80,14 @@ void gf_mail_destroy(struct gf_mail *mail)
     OBJ_DESTRUCT(&mail->lock);
     if (mail->outgoing == 0) {
         OBJ_DESTRUCT(&mail->sent);
-        free(mail->near);
+        free(mail->sources);
         free(mail);
     }
 }
 
 int gf_mail_peers(const struct gf_mail *mail)
 {
-    return mail->near_count;
+    return mail->source_count;
 }
 
 bool gf_mail_busy(const struct gf_mail *mail)
@@ -100,17 +110,18 @@ void gf_mail_post(struct gf_mail *mail, const struct gf_mail_message *message, i
     }
 }
 
-/* A message from this process, if there is one. What is not a message of ours is taken too, and dropped. */
+/* A message from this source, if there is one. What is not a message of ours is taken too, and dropped. */
 static bool take_from(int source, struct gf_mail_message *message)
 {
     ompi_status_public_t status;
-    int there = 0;
+    int there = 0, from;
 
     do {
         if (MCA_PML_CALL(iprobe(source, GF_MAILBOX_TAG, world(), &there, &status)) != OMPI_SUCCESS || !there) {
             return false;
         }
-    } while (MCA_PML_CALL(recv(message, sizeof(*message), MPI_BYTE, source, GF_MAILBOX_TAG, world(), &status)) != OMPI_SUCCESS ||
+        from = status.MPI_SOURCE;
+    } while (MCA_PML_CALL(recv(message, sizeof(*message), MPI_BYTE, from, GF_MAILBOX_TAG, world(), &status)) != OMPI_SUCCESS ||
              status._ucount != sizeof(*message));
     return true;
 }
@@ -149,7 +160,7 @@ static void reap_sent(struct gf_mail *mail)
     }
 }
 
-/* Sends, and takes what came from `count` near processes from `first` on. One thread at a time; the others come back later. */
+/* Sends, and takes what came from `count` sources from `first` on. One thread at a time; the others come back later. */
 static int exchange(struct gf_mail *mail, int first, int count)
 {
     struct gf_mail_message message;
@@ -160,7 +171,7 @@ static int exchange(struct gf_mail *mail, int first, int count)
     }
     send_outbox(mail);
     for (int i = first; i < first + count; i++) {
-        while (take_from(mail->near[i], &message)) {
+        while (take_from(mail->sources[i], &message)) {
             mail->handler(mail->ctx, &message);
             events++;
         }
@@ -173,12 +184,12 @@ static int exchange(struct gf_mail *mail, int first, int count)
 
 int gf_mail_exchange(struct gf_mail *mail)
 {
-    return exchange(mail, 0, mail->near_count);
+    return exchange(mail, 0, mail->source_count);
 }
 
 int gf_mail_exchange_next(struct gf_mail *mail)
 {
     unsigned turn = atomic_fetch_add_explicit(&mail->turns, 1, memory_order_relaxed);
 
-    return exchange(mail, (int)(turn % (unsigned)mail->near_count), 1);
+    return exchange(mail, (int)(turn % (unsigned)mail->source_count), 1);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Carries the mailbox's messages (mailbox.h) between the processes of this job on this node. What is posted goes with the next
- * exchange, for the PML is never called under a lock.
+ * Carries the mailbox's messages (mailbox.h) between the processes of this job: those on this node, or, where coll_gpufifo_net is
+ * set, all. What is posted goes with the next exchange, for the PML is never called under a lock.
  *
  * Threads: any; one at a time exchanges, and others pass.
  */
@@ -17,14 +17,17 @@ struct gf_mail_address {
     int32_t size;
 };
 
-enum gf_mail_kind { GF_MAIL_REQUEST = 1, GF_MAIL_ANNOUNCE, GF_MAIL_REFUSED, GF_MAIL_UNREACHABLE };
+enum gf_mail_kind { GF_MAIL_REQUEST = 1, GF_MAIL_ANNOUNCE, GF_MAIL_REFUSED, GF_MAIL_UNREACHABLE, GF_MAIL_BALLOT };
 
-/* Plain bytes; both ends are on one node. */
+/* Plain bytes. */
 struct gf_mail_message {
     struct gf_mail_address to;
     int32_t kind;                        /* enum gf_mail_kind */
     int32_t from;                        /* sender's rank in MPI_COMM_WORLD */
     struct gf_segment_name board;        /* what an ANNOUNCE announces, and the others are about; zero: none */
+    uint64_t call;                       /* of a BALLOT, as what follows */
+    int32_t word;                        /* enum gf_ballot_word */
+    int32_t node;                        /* the sender's, in the communicator */
 };
 
 struct gf_mail;
@@ -37,7 +40,7 @@ struct gf_mail *gf_mail_create(gf_mail_handler handler, void *ctx);
 /* What is still on its way stays where it is: the PML may read it, and better lost than overwritten. */
 void gf_mail_destroy(struct gf_mail *mail);
 
-/* Other processes of this job on this node. */
+/* From whom messages may come: so many other processes; one stands for all where they may come from any. */
 int gf_mail_peers(const struct gf_mail *mail);
 
 /* To a rank of MPI_COMM_WORLD. */
@@ -46,7 +49,7 @@ void gf_mail_post(struct gf_mail *mail, const struct gf_mail_message *message, i
 /* Is something of ours still on its way? */
 bool gf_mail_busy(const struct gf_mail *mail);
 
-/* Sends what was posted, and takes what came: from all, or from one process, the next one each time. How many came. */
+/* Sends what was posted, and takes what came: from all, or from one of gf_mail_peers, the next one each time. How many came. */
 int gf_mail_exchange(struct gf_mail *mail);
 int gf_mail_exchange_next(struct gf_mail *mail);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages by which a communicator is armed; the header has the protocol.
+ * Finds the communicators that messages are for, keeps those that come too early, and looks for new ones in MPI's progress.
  */
 #include "mca_coll_gpufifo/mailbox.h"
 
 #include "opal/runtime/opal_progress.h"
 
 #include "mca_coll_gpufifo/agree.h"
-#include "mca_coll_gpufifo/mail.h"
+#include "mca_coll_gpufifo/agree_nodes.h"
+#include "mca_coll_gpufifo/arming.h"
 
 enum {
     PROBE_EVERY = 32,                    /* so many calls of the callback, each of which stands for 8 of MPI's progress */
@@ -23,16 +24,12 @@ static OBJ_CLASS_INSTANCE(waiting_t, opal_list_item_t, NULL, NULL);
 
 struct gf_mailbox {
     struct gf_mail *mail;
+    atomic_bool questions;               /* modules may have some to answer (agree_nodes.h); written under the component's lock */
     opal_mutex_t lock;                   /* protects what follows */
     opal_list_t waiting;                 /* for their communicators */
 };
 
 static ompi_communicator_t *world(void) { return &ompi_mpi_comm_world.comm; }
-
-static bool same_board(const struct gf_segment_name *a, const struct gf_segment_name *b)
-{
-    return a->pid == b->pid && a->inode == b->inode && a->device == b->device;
-}
 
 static int world_rank_of(ompi_communicator_t *comm, int rank)
 {
@@ -50,93 +47,23 @@ static bool same_address(const struct gf_mail_address *a, const struct gf_mail_a
     return a->id.words[0] == b->id.words[0] && a->id.words[1] == b->id.words[1] && a->leader == b->leader && a->size == b->size;
 }
 
-static void post_to_members(struct gf_mailbox *mailbox, mca_coll_gpufifo_module_t *module, const struct gf_mail_message *message)
+struct gf_mail_message gf_mailbox_message(const mca_coll_gpufifo_module_t *module, enum gf_mail_kind kind)
 {
-    for (int rank = 1; rank < ompi_comm_size(module->comm); rank++) {
-        gf_mail_post(mailbox->mail, message, world_rank_of(module->comm, rank));
-    }
+    return (struct gf_mail_message){.to = address_of(module->comm), .kind = kind, .from = ompi_comm_rank(world())};
 }
 
-static struct gf_mail_message message_about(mca_coll_gpufifo_module_t *module, enum gf_mail_kind kind)
+void gf_mailbox_post(const mca_coll_gpufifo_module_t *module, const struct gf_mail_message *message, int rank)
 {
-    struct gf_mail_message message = {.to = address_of(module->comm), .kind = kind, .from = ompi_comm_rank(world())};
-
-    if (module->agree) {
-        message.board = module->agree->name;
-    }
-    return message;
-}
-
-/* At the leader, under the component's lock: makes the board and tells everybody, or that there is none. */
-static void arm_as_leader(struct gf_mailbox *mailbox, mca_coll_gpufifo_module_t *module)
-{
-    struct gf_reason why = {""};
-    struct gf_mail_message message;
-
-    if (module->agree || module->never_native) {
-        return;
-    }
-    if (gf_agree_create(module, &why) == GF_OK) {
-        message = message_about(module, GF_MAIL_ANNOUNCE);
-    } else {
-        gf_agree_give_up(module, why.text);
-        message = message_about(module, GF_MAIL_REFUSED);
-    }
-    post_to_members(mailbox, module, &message);
-}
-
-/* At a member: if the board cannot be attached, the leader must know, for nobody can be native without this rank. */
-static void attach_as_member(struct gf_mailbox *mailbox, mca_coll_gpufifo_module_t *module,
-                             const struct gf_mail_message *announce)
-{
-    struct gf_reason why = {""};
-    struct gf_mail_message answer = *announce;
-
-    if (gf_agree_attach(module, &announce->board, &why) != GF_OK) {
-        gf_log(&mca_coll_gpufifo_component.log, GF_LOG_DEBUG, "%s: the board was not attached: %s",
-               gf_mpi_comm_name(module->comm), why.text);
-        answer.kind = GF_MAIL_UNREACHABLE;
-        answer.from = ompi_comm_rank(world());
-        gf_mail_post(mailbox->mail, &answer, answer.to.leader);
-    }
-}
-
-/* At the leader: the board is marked first, for those who see it, and the others are told. */
-static void refuse_as_leader(struct gf_mailbox *mailbox, mca_coll_gpufifo_module_t *module,
-                             const struct gf_mail_message *unreachable)
-{
-    struct gf_mail_message refusal;
-
-    if (module->agree == NULL || !same_board(&module->agree->name, &unreachable->board)) {
-        return;
-    }
-    if (atomic_exchange(&module->agree->board->failed, 1) == 0) {
-        refusal = message_about(module, GF_MAIL_REFUSED);
-        post_to_members(mailbox, module, &refusal);
-    }
-}
-
-/* A member that sees the board learns of its failure there; one that does not has been waiting for an answer. */
-static void accept_refusal(mca_coll_gpufifo_module_t *module)
-{
-    if (module->agree == NULL) {
-        gf_agree_give_up(module, "its ranks cannot share memory (separate containers, or no memory left?)");
-    }
+    gf_mail_post(mca_coll_gpufifo_component.mailbox->mail, message, world_rank_of(module->comm, rank));
 }
 
 /* Under the component's lock. */
 static void handle(struct gf_mailbox *mailbox, mca_coll_gpufifo_module_t *module, const struct gf_mail_message *message)
 {
-    bool leads = ompi_comm_rank(module->comm) == 0;
-
-    if (leads && message->kind == GF_MAIL_REQUEST) {
-        arm_as_leader(mailbox, module);
-    } else if (leads && message->kind == GF_MAIL_UNREACHABLE) {
-        refuse_as_leader(mailbox, module, message);
-    } else if (!leads && message->kind == GF_MAIL_ANNOUNCE) {
-        attach_as_member(mailbox, module, message);
-    } else if (!leads && message->kind == GF_MAIL_REFUSED) {
-        accept_refusal(module);
+    if (message->kind != GF_MAIL_BALLOT) {
+        gf_arming_handle(module, message);
+    } else if (gf_agree_nodes_hear(module, message)) {
+        atomic_store_explicit(&mailbox->questions, true, memory_order_relaxed);
     }
 }
 
@@ -157,7 +84,7 @@ static mca_coll_gpufifo_module_t *find_module(const struct gf_mail_address *to)
     return NULL;
 }
 
-/* Under the component's lock. One message a kind and communicator: a later one says more. */
+/* Under the component's lock. One message a kind, communicator and sender: a later one says more. */
 static void keep_waiting(struct gf_mailbox *mailbox, const struct gf_mail_message *message)
 {
     opal_list_t *waiting = &mailbox->waiting;
@@ -167,7 +94,8 @@ static void keep_waiting(struct gf_mailbox *mailbox, const struct gf_mail_messag
     opal_mutex_lock(&mailbox->lock);
     for (item = opal_list_get_first(waiting); item != opal_list_get_end(waiting); item = opal_list_get_next(item)) {
         one = (waiting_t *)item;
-        if (one->message.kind == message->kind && same_address(&one->message.to, &message->to)) {
+        if (one->message.kind == message->kind && one->message.from == message->from &&
+            same_address(&one->message.to, &message->to)) {
             one->message = *message;
             break;
         }
@@ -221,22 +149,31 @@ void gf_mailbox_deliver_waiting(mca_coll_gpufifo_module_t *module)
 
 void gf_mailbox_arm(mca_coll_gpufifo_module_t *module)
 {
-    struct gf_mailbox *mailbox = mca_coll_gpufifo_component.mailbox;
-    struct gf_mail_message request;
-
-    if (mailbox == NULL) {
+    if (mca_coll_gpufifo_component.mailbox == NULL) {
         gf_agree_give_up(module, "this process has no mailbox");
         return;
     }
-    if (ompi_comm_rank(module->comm) == 0) {
-        opal_mutex_lock(&mca_coll_gpufifo_component.lock);
-        arm_as_leader(mailbox, module);
-        opal_mutex_unlock(&mca_coll_gpufifo_component.lock);
-    } else {
-        request = message_about(module, GF_MAIL_REQUEST);
-        gf_mail_post(mailbox->mail, &request, request.to.leader);
-    }
+    opal_mutex_lock(&mca_coll_gpufifo_component.lock);
+    gf_arming_begin(module);
+    opal_mutex_unlock(&mca_coll_gpufifo_component.lock);
     gf_mailbox_progress();
+}
+
+/* What modules could not answer when they were asked. */
+static void answer_questions(struct gf_mailbox *mailbox)
+{
+    if (OPAL_LIKELY(!atomic_load_explicit(&mailbox->questions, memory_order_relaxed))) {
+        return;
+    }
+    bool left = false;
+
+    opal_mutex_lock(&mca_coll_gpufifo_component.lock);
+    for (opal_list_item_t *item = opal_list_get_first(&mca_coll_gpufifo_component.modules);
+         item != opal_list_get_end(&mca_coll_gpufifo_component.modules); item = opal_list_get_next(item)) {
+        left |= gf_agree_nodes_answer(gf_module_of(item));
+    }
+    atomic_store_explicit(&mailbox->questions, left, memory_order_relaxed);
+    opal_mutex_unlock(&mca_coll_gpufifo_component.lock);
 }
 
 void gf_mailbox_progress(void)
@@ -244,6 +181,7 @@ void gf_mailbox_progress(void)
     struct gf_mailbox *mailbox = mca_coll_gpufifo_component.mailbox;
 
     if (mailbox) {
+        answer_questions(mailbox);
         gf_mail_exchange(mailbox->mail);
     }
 }
@@ -260,6 +198,7 @@ static int progress_callback(void)
     if (OPAL_LIKELY(calls % PROBE_EVERY != 0)) {
         return 0;
     }
+    answer_questions(mca_coll_gpufifo_component.mailbox);
     /* Of one process: who waits for an answer has time. */
     return gf_mail_exchange_next(mca_coll_gpufifo_component.mailbox->mail);
 }

@@ -5,16 +5,17 @@
  * receive is posted: each message on MPI_COMM_WORLD would have to be compared with it, which costs host-only programs more
  * than all the rest of this component.
  *
- *   REQUEST      member → leader     a device call on this communicator wants the board
- *   ANNOUNCE     leader → members    here it is
- *   REFUSED      leader → members    there will be none: stage for ever
- *   UNREACHABLE  member → leader     I cannot attach it
+ *   REQUEST      member → leader of its node → leader     a device call on this communicator wants the board
+ *   ANNOUNCE     leader → leaders of nodes, members       here it is; who is on another node makes one of its own
+ *   REFUSED      leader → all                             there will be none: stage for ever
+ *   UNREACHABLE  member → leader of its node → leader     I cannot attach it; or, from a node, not all of us have one
+ *   BALLOT       between leaders of nodes                 a word of the ballot (ballot.h)
  *
  * A communicator is named by its number, its leader and its size. A message for one that this process has not got (not yet
- * made, or freed) waits; the next message of its kind for that name replaces it, and a new communicator of that name gets
- * it. That may then be a message about a freed one of that name, which does no harm: a late REQUEST arms early, a late
- * ANNOUNCE cannot be attached (agree.h), a late UNREACHABLE names another board than the leader's, and a late REFUSED makes
- * this rank stage, and say so to the others, where it need not.
+ * made, or freed) waits; the next message of its kind from its sender for that name replaces it, and a new communicator of
+ * that name gets it. That may then be a message about a freed one of that name, which does no harm: a late REQUEST arms early,
+ * a late ANNOUNCE cannot be attached or arms early (agree.h), a late UNREACHABLE names another board than the leader's, a late
+ * REFUSED makes this rank stage, and say so to the others, where it need not, and of a late word agree.h tells.
  *
  * The tag. Negative tags match MPI_ANY_TAG in no PML. Those below -9 belong to coll (blocking -10..-26, non-blocking
  * downwards from -27), io and topo; -2..-9 are free in Open MPI 4.1 to 6.0, and they survive the 24 bits that pml/ucx has for a tag.
@@ -24,7 +25,7 @@
 #ifndef GF_MCA_MAILBOX_H
 #define GF_MCA_MAILBOX_H
 
-#include "mca_coll_gpufifo/module.h"
+#include "mca_coll_gpufifo/mail.h"
 
 enum { GF_MAILBOX_TAG = -7 };
 
@@ -38,6 +39,11 @@ void gf_mailbox_arm(mca_coll_gpufifo_module_t *module);
 
 /* A new module: are there messages waiting for it? */
 void gf_mailbox_deliver_waiting(mca_coll_gpufifo_module_t *module);
+
+/* A message about this communicator, from this process, and the way to a rank of it. Under any lock: it goes with the next
+ * exchange. */
+struct gf_mail_message gf_mailbox_message(const mca_coll_gpufifo_module_t *module, enum gf_mail_kind kind);
+void gf_mailbox_post(const mca_coll_gpufifo_module_t *module, const struct gf_mail_message *message, int rank);
 
 /* Sends and receives what there is; for a thread that waits for an answer. */
 void gf_mailbox_progress(void);

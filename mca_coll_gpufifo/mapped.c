@@ -200,6 +200,9 @@ bool gf_mapped_run(struct gf_stage_call *stage, enum gf_exchange_kind kind, int 
     }
     const char *reason = describe(&call);
 
+    if (!reason && gf_agree_spans_nodes(call.module)) {
+        reason = "its ranks are on several nodes";
+    }
     if (!reason && call.module->device_comm && call.module->device_ordinal != ordinal_of(&call.exchange)) {
         reason = "this rank's buffers are on another device than before";
     }

@@ -16,6 +16,7 @@
 #include "proxy/proxy.h"
 
 struct gf_agree;                       /* agree.h */
+struct gf_agree_map;                   /* agree_map.h */
 struct gf_mailbox;                     /* mailbox.h */
 struct gf_staging;                     /* stage_pool.h */
 struct gf_windows;                     /* onesided/windows.h */
@@ -86,6 +87,7 @@ typedef struct mca_coll_gpufifo_module_t {
     mca_coll_base_comm_coll_t saved;   /* who did each collective before us; modules retained while we are enabled */
     ompi_communicator_t *comm;         /* not retained: it owns us. Null until enable and after disable */
     uint64_t calls;                    /* native-capable collective calls so far, the same on all ranks (agree.h) */
+    struct gf_agree_map *map;          /* null until first asked for; set by any thread (agree_map.h) */
     struct gf_agree *agree;            /* null until the communicator is armed; set by any thread (agree.h) */
     bool watched;                      /* somebody may look at our calls: the communicator is armed, or several threads may be in MPI */
     gf_comm *device_comm;              /* null until the first native call */

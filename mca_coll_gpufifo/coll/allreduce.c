@@ -55,20 +55,28 @@ static int check_buffers(struct call *call)
     return MPI_SUCCESS;
 }
 
-/* Can this rank's part be done natively? What it says no to counts as host buffers (agree.h). */
-static bool is_native_here(struct call *call)
+/* Why this rank's part cannot be done natively, or null. What it says no to counts as host buffers (agree.h). */
+static const char *reason_against(struct call *call)
 {
+    static const char not_here[] = "this rank's buffers, type or operation are not for the device alone";
     const mca_coll_gpufifo_module_t *module = call->module;
 
     if (OMPI_COMM_IS_INTER(module->comm) || call->to.kind != GF_MEMORY_DEVICE || call->from.kind != GF_MEMORY_DEVICE ||
         call->to.ordinal != call->from.ordinal) {
-        return false;
+        return not_here;
     }
     if (module->device_comm && module->device_ordinal != call->to.ordinal) {
-        return false;
+        return not_here;
     }
-    return gf_datatype_element(call->datatype, &call->type) && gf_op_predefined(call->op_handle, &call->op) &&
-           gf_op_allowed(call->type, call->op);
+    if (!gf_datatype_element(call->datatype, &call->type) || !gf_op_predefined(call->op_handle, &call->op) ||
+        !gf_op_allowed(call->type, call->op)) {
+        return not_here;
+    }
+    if (gf_agree_spans_nodes(call->module) &&
+        call->count * gf_type_size(call->type) < mca_coll_gpufifo_component.config.net_bytes) {
+        return "over several nodes it is shorter than coll_gpufifo_net_bytes";
+    }
+    return NULL;
 }
 
 static void count_path(const struct call *call)
@@ -128,6 +136,7 @@ static int run_natively(struct call *call)
 static int with_unusual_buffers(struct call *call)
 {
     int error = check_buffers(call);
+    const char *reason;
     gf_status status = GF_OK;
     struct gf_reason why = {""};
 
@@ -138,9 +147,10 @@ static int with_unusual_buffers(struct call *call)
         gf_agree_enter_host(call->module);
         return stage_silently(call);          /* a derived type at MPI_BOTTOM, with an operation of the program's own */
     }
-    if (!is_native_here(call)) {
+    reason = reason_against(call);
+    if (reason) {
         gf_agree_enter_host(call->module);
-        return stage(call, "this rank's buffers, type or operation are not for the device alone");
+        return stage(call, reason);
     }
     switch (gf_agree_enter_device(call->module, &status, &why)) {
     case GF_AGREE_NATIVE:

@@ -4,7 +4,8 @@
  * each rank's buffers host or device at random. Checked are the results, and by the counters that a call runs natively
  * exactly if all its ranks have device buffers.
  *
- * Usage: test_agree PART [SEED]
+ * Usage: test_agree PART [SEED [SHORTEST]]
+ * SHORTEST: calls of fewer bytes run natively only on communicators of one node (by coll_gpufifo_node); 1 if not given.
  *   calls           one thread, overlapping communicators, other traffic in between
  *   races           host ranks leave each other behind by broadcasts, which do not wait for anybody
  *   communicators   hundreds, made, used once or twice and freed, so that their numbers come back at once
@@ -34,6 +35,8 @@ struct memory {
     struct buffer send, recv;
 };
 
+static size_t shortest = 1;           /* read-only after main has set it */
+
 static void memory_create(struct harness *h, struct memory *m)
 {
     m->h = h;
@@ -58,6 +61,18 @@ static int64_t element(uint64_t seed, int rank, size_t i)
     return (int64_t)(seed % 1000) + rank * 7 + (int64_t)i;
 }
 
+static bool is_on_several_nodes(MPI_Comm comm)
+{
+    const char *name = getenv("OMPI_MCA_coll_gpufifo_node");
+    char first[64] = "";
+
+    snprintf(first, sizeof first, "%s", name ? name : "");
+    MPI_Bcast(first, sizeof first, MPI_CHAR, 0, comm);
+    int other = strcmp(first, name ? name : "") != 0, others;
+    MPI_Allreduce(&other, &others, 1, MPI_INT, MPI_MAX, comm);
+    return others != 0;
+}
+
 /* One allreduce: bit r of `devices` says that rank r of the communicator has device buffers. Equal arguments on all ranks. */
 static void reduce(struct memory *m, MPI_Comm comm, uint64_t devices, size_t count, uint64_t seed, struct expected *expected)
 {
@@ -67,6 +82,7 @@ static void reduce(struct memory *m, MPI_Comm comm, uint64_t devices, size_t cou
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
     bool mine = devices >> rank & 1, all = (devices & ((1ull << ranks) - 1)) == (1ull << ranks) - 1;
+    bool staged = count * sizeof(int64_t) < shortest && is_on_several_nodes(comm);
     for (size_t i = 0; i < COUNT_MOST; i++) {
         m->host_send[i] = element(seed, rank, i);
     }
@@ -74,7 +90,7 @@ static void reduce(struct memory *m, MPI_Comm comm, uint64_t devices, size_t cou
         buffer_write(&m->send, m->host_send);
         result = MPI_Allreduce(m->send.data, m->recv.data, (int)count, MPI_INT64_T, MPI_SUM, comm);
         buffer_read(&m->recv, m->check);
-        *(all ? &expected->native : &expected->staged) += 1;
+        *(all && !staged ? &expected->native : &expected->staged) += 1;
     } else {
         result = MPI_Allreduce(m->host_send, m->check, (int)count, MPI_INT64_T, MPI_SUM, comm);
     }
@@ -327,6 +343,7 @@ int main(int argc, char **argv)
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
     struct harness h;
 
+    shortest = argc > 3 ? strtoull(argv[3], NULL, 0) : shortest;
     harness_start(&h, argc, argv, strcmp(name, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     if (h.rank == 0) {
         printf("test_agree: %s, seed %llu\n", name, (unsigned long long)seed);

@@ -110,6 +110,24 @@ static void test_room(void **state)
     free(board);
 }
 
+static void test_decided(void **state)
+{
+    struct gf_agree_board *board = board_new(2);
+    (void)state;
+
+    assert_int_equal(gf_agree_board_decided(board, 1), GF_AGREE_UNKNOWN);
+    gf_agree_board_decide(board, 1, GF_AGREE_NATIVE);
+    assert_int_equal(gf_agree_board_decided(board, 1), GF_AGREE_NATIVE);
+    assert_int_equal(gf_agree_board_decided(board, 3), GF_AGREE_UNKNOWN);
+    gf_agree_board_decide(board, 3, GF_AGREE_STAGE);
+    assert_int_equal(gf_agree_board_decided(board, 3), GF_AGREE_STAGE);
+    gf_agree_board_decide(board, 4, GF_AGREE_NATIVE);
+    board->failed = 1;
+    assert_int_equal(gf_agree_board_decided(board, 4), GF_AGREE_NATIVE);
+    assert_int_equal(gf_agree_board_decided(board, 5), GF_AGREE_STAGE);
+    free(board);
+}
+
 static uint64_t mix(uint64_t x)
 {
     x += 0x9e3779b97f4a7c15u;
@@ -198,6 +216,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_failed_board),
         cmocka_unit_test(test_history_never_goes_back),
         cmocka_unit_test(test_room),
+        cmocka_unit_test(test_decided),
         cmocka_unit_test(test_many_calls),
     };
 
