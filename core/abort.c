@@ -47,10 +47,24 @@ void gf_abort_close(struct gf_abort *abort)
     abort->pages = NULL;
 }
 
-static void tell_kernels(const struct gf_abort *abort)
+void gf_abort_set_alarm(struct gf_abort *abort, void (*alarm)(void *ctx), void *ctx)
 {
+    if (!abort->alarm) {
+        abort->alarm_ctx = ctx;
+        __atomic_store_n(&abort->alarm, alarm, __ATOMIC_RELEASE);
+    }
+}
+
+/* Our kernels, and whoever asked to be told. */
+static void tell_ours(const struct gf_abort *abort)
+{
+    void (*alarm)(void *) = __atomic_load_n(&abort->alarm, __ATOMIC_ACQUIRE);
+
     if (abort->kernel_word) {
         gf_host_publish_flag(abort->kernel_word, 1);
+    }
+    if (alarm) {
+        alarm(abort->alarm_ctx);
     }
 }
 
@@ -65,7 +79,7 @@ void gf_abort_raise(struct gf_abort *abort, gf_status status, const char *text)
             gf_host_publish_flag(&page->state, GF_ABORT_PUBLISHED);
         }
     }
-    tell_kernels(abort);
+    tell_ours(abort);
 }
 
 gf_status gf_abort_check(struct gf_abort *abort, struct gf_reason *why)
@@ -76,7 +90,7 @@ gf_status gf_abort_check(struct gf_abort *abort, struct gf_reason *why)
     if (state == GF_ABORT_NONE) {
         return GF_OK;
     }
-    tell_kernels(abort);
+    tell_ours(abort);
     /* The one who claimed it says why in a moment, unless it was killed in between. */
     for (int i = 0; state == GF_ABORT_CLAIMED && i < CLAIM_PATIENCE_MS; i++) {
         usleep(1000);

@@ -26,6 +26,8 @@ struct gf_abort {
     int rank, ranks;
     struct gf_segment *pages;      /* [ranks]; [rank] is ours */
     uint32_t *kernel_word;         /* pinned, host address: our kernels poll it; null: there are none */
+    void (*alarm)(void *ctx);      /* atomic; see gf_abort_set_alarm; null: none */
+    void *alarm_ctx;
 };
 
 /* Creates our own page (segments and array are `abort`'s). *name is for the peers. */
@@ -37,6 +39,10 @@ void gf_abort_close(struct gf_abort *abort);
 /* Ends all waits, here and at the peers whose pages are attached, with this status and sentence. The first cause that a page
  * gets stays. */
 void gf_abort_raise(struct gf_abort *abort, gf_status status, const char *text);
+
+/* alarm(ctx) is called whenever an abort is raised or seen here, by whatever thread does so; it must not wait. For those who
+ * sleep, and have others to tell. The first one stays. One thread at a time. */
+void gf_abort_set_alarm(struct gf_abort *abort, void (*alarm)(void *ctx), void *ctx);
 
 /* GF_OK, or the status and cause of an abort; then our kernels were told. A single load when there is none. */
 gf_status gf_abort_check(struct gf_abort *abort, struct gf_reason *why);

@@ -5,21 +5,18 @@
  * with the next transport.
  */
 #include "core/connect.h"
+#include "core/rests.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What one rank tells another in a round, about my sending end to you and my receiving end from you. */
-struct offer {
-    int32_t status[2];
-    struct gf_blob blob[2];
-};
+/* What one rank tells another in a round, after the offers: about my sending end to you and my receiving end from you. */
 struct verdict {
     int32_t status[2];
 };
-enum { SENDING, RECEIVING };
+enum { SENDING, RECEIVING };       /* also of an offer */
 
 /* What each rank tells all at the start of a round. */
 struct standing {
@@ -36,8 +33,9 @@ struct attempt {
     struct standing mine;
     unsigned logged;               /* bit t: leaving transport t was logged */
     char reason[200];              /* why the last transport was left */
-    struct offer *offers_out, *offers_in;
+    struct gf_offer *offers_out, *offers_in;
     struct verdict *verdicts_out, *verdicts_in;
+    bool long_blobs;               /* some pair of ranks may take a transport whose blobs have a rest; the same on all ranks */
 };
 
 bool gf_pattern_connects(enum gf_pattern_kind kind, int from, int to, int ranks)
@@ -56,12 +54,12 @@ static bool is_open(const struct gf_link *link)
 }
 
 /* A transport that may connect these two ranks: of one node, as this communicator's setting says. */
-static bool is_allowed(const struct gf_transport *transport, const struct gf_connect_setup *setup, const struct gf_connector *c)
+static bool is_allowed(const struct gf_transport *transport, const struct gf_connect_setup *setup, int me, int peer)
 {
     const struct gf_peer_info *infos = setup->peers->infos;
     enum gf_force_transport forced = setup->config->transport;
 
-    if (!gf_peers_same_node(&infos[c->me], &infos[c->peer])) {
+    if (!gf_peers_same_node(&infos[me], &infos[peer])) {
         return transport->between_nodes;
     }
     return forced == GF_TRANSPORT_AUTO ? !transport->on_request : transport->id == forced;
@@ -71,7 +69,7 @@ static bool is_allowed(const struct gf_transport *transport, const struct gf_con
 static const struct gf_transport *next_allowed(const struct gf_transport *const *transports, const struct gf_connect_setup *setup,
                                                const struct gf_connector *c)
 {
-    while (*transports && !is_allowed(*transports, setup, c)) {
+    while (*transports && !is_allowed(*transports, setup, c->me, c->peer)) {
         transports++;
     }
     return *transports;
@@ -109,7 +107,7 @@ static void choose_transport(struct attempt *a, struct gf_link *link)
     for (; setup->transports[link->choice]; ) {
         const struct gf_transport *transport = setup->transports[link->choice];
 
-        if (!is_allowed(transport, setup, &link->connector)) {
+        if (!is_allowed(transport, setup, link->connector.me, link->connector.peer)) {
             link->choice++;
         } else if (link->connector.shape.whole_lines && !transport->whole_lines) {
             leave_transport(a, link, GF_LOG_PATH, "lines of 128 bytes may arrive in parts there");
@@ -179,7 +177,7 @@ static void set_up(struct attempt *a, struct gf_link *link, int direction, int p
 {
     const struct gf_connect_setup *setup = a->setup;
     struct gf_pattern *pattern = a->pattern;
-    struct offer *offer = &a->offers_out[peer];
+    struct gf_offer *offer = &a->offers_out[peer];
     struct gf_reason why = { "" };
 
     init_link(link, direction == SENDING, pattern->rank, peer, a->shape, setup);
@@ -193,7 +191,7 @@ static void set_up(struct attempt *a, struct gf_link *link, int direction, int p
 /* Connects this end if both ends were set up; the result goes to the peer. */
 static void connect_end(struct attempt *a, struct gf_link *link, int direction, int peer)
 {
-    const struct offer *theirs = &a->offers_in[peer];
+    const struct gf_offer *theirs = &a->offers_in[peer];
     int32_t *result = &a->verdicts_out[peer].status[direction];
     struct gf_reason why = { "" };
 
@@ -222,6 +220,20 @@ static void settle(struct attempt *a, struct gf_link *link, int direction, int p
     }
 }
 
+/* May some pair of ranks of this pattern take a transport with long blobs? */
+static bool may_have_rests(const struct gf_connect_setup *setup, enum gf_pattern_kind kind)
+{
+    int ranks = setup->peers->ranks;
+    bool may = false;
+
+    for (const struct gf_transport *const *t = setup->transports; *t; t++) {
+        for (int i = 0; (*t)->long_blobs && i < ranks * ranks; i++) {
+            may = may || (gf_pattern_connects(kind, i / ranks, i % ranks, ranks) && is_allowed(*t, setup, i / ranks, i % ranks));
+        }
+    }
+    return may;
+}
+
 /* Applies one step to the links that are in this round: those in `round`, [2 * ranks]. */
 static void for_links(struct attempt *a, const bool *round, void (*step)(struct attempt *, struct gf_link *, int, int))
 {
@@ -236,6 +248,7 @@ static gf_status run_round(struct attempt *a, bool *round, struct gf_reason *why
 {
     const struct gf_bootstrap *bootstrap = a->setup->bootstrap;
     struct gf_pattern *pattern = a->pattern;
+    unsigned char *rests = NULL;
 
     for (int i = 0; i < 2 * pattern->ranks; i++) {
         round[i] = is_open(link_of(pattern, i % 2, i / 2));
@@ -244,9 +257,13 @@ static gf_status run_round(struct attempt *a, bool *round, struct gf_reason *why
     gf_status status = bootstrap->alltoall(bootstrap->ctx, a->offers_out, a->offers_in, sizeof *a->offers_out);
 
     if (status == GF_OK) {
+        status = gf_rests_exchange(bootstrap, a->long_blobs, a->offers_out, a->offers_in, &rests);
+    }
+    if (status == GF_OK) {
         for_links(a, round, connect_end);
         status = bootstrap->alltoall(bootstrap->ctx, a->verdicts_out, a->verdicts_in, sizeof *a->verdicts_out);
     }
+    gf_rests_free(pattern->ranks, a->offers_out, rests);
     if (status != GF_OK) {
         gf_reason_set(why, "the ranks could not exchange messages while connecting");
         return status;
@@ -296,6 +313,7 @@ gf_status gf_pattern_connect(struct gf_pattern *pattern, enum gf_pattern_kind ki
     gf_status status = attempt_open(&a) ? GF_OK : GF_ERR_NO_MEMORY;
 
     if (status == GF_OK) {
+        a.long_blobs = may_have_rests(setup, kind);
         for (int i = 0; i < 2 * pattern->ranks; i++) {
             struct gf_link *link = link_of(pattern, i % 2, i / 2);
             int peer = i / 2, from = i % 2 == SENDING ? pattern->rank : peer, to = i % 2 == SENDING ? peer : pattern->rank;

@@ -34,7 +34,14 @@ struct gf_connector_shape {
 
 #define GF_WIRE_MAGIC 0x67664331u
 #define GF_BLOB_BYTES 256
-struct gf_blob { unsigned char bytes[GF_BLOB_BYTES]; };
+
+/* What one end tells the other: plain bytes and, from a transport with long_blobs, as many more as it needs, made by its setup with
+ * malloc. Whoever called setup frees them. */
+struct gf_blob {
+    unsigned char bytes[GF_BLOB_BYTES];
+    uint32_t rest_bytes;
+    unsigned char *rest;           /* null: none */
+};
 
 /* The kernel addresses at this end, valid when READY: of what lives near this end its own memory, of the rest the peer's as
  * mapped here. Layout of the memory: core/layout.h. */
@@ -80,6 +87,7 @@ struct gf_transport {
     enum gf_force_transport id;
     bool on_request;               /* taken only where the setting names it, never by "auto" */
     bool between_nodes;            /* connects ranks of different nodes, which no other does, whatever the setting says */
+    bool long_blobs;               /* its blobs may have a rest */
     /* Might these two use it? Cheap and symmetrical: a pure function of both infos. The proof is connect. Null: nothing is known
      * against it. */
     bool (*probe)(const struct gf_peer_info *a, const struct gf_peer_info *b, struct gf_reason *why);

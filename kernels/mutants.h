@@ -48,7 +48,13 @@ enum gf_mutant {
     GF_MUTANT_COPY_EARLY_READY = 43, /* the receiver's kernel is told before the flush */
     GF_MUTANT_COPY_EARLY_POST = 44,  /* a slot is posted again when its data are passed on, not when they are taken */
     GF_MUTANT_COPY_LATE_SIZE = 45,   /* size written after tail */
-    GF_MUTANT_COPY_LOST_WAKE = 46    /* the thread goes to sleep without looking again whether it was woken */
+    GF_MUTANT_COPY_LOST_WAKE = 46,   /* the thread goes to sleep without looking again whether it was woken */
+
+    /* Of the FIFOs whose slots go over a network (transport/net*.c). */
+    GF_MUTANT_NET_HALF_CREDIT = 60,  /* a credit is believed by its first word */
+    GF_MUTANT_NET_EARLY_HEAD = 61,   /* the sender's kernel gets its slot back when the put is begun */
+    GF_MUTANT_NET_UNEXPECTED = 62,   /* the wire is not told that a notification may come */
+    GF_MUTANT_NET_EARLY_READY = 63   /* the receiver's kernel is told before the flush has ended */
 };
 
 #ifndef GF_MUTANT

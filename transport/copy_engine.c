@@ -5,7 +5,8 @@
 #include "transport/copy_engine.h"
 
 #include <signal.h>
-#include <stdio.h>
+
+#include "transport/failure.h"
 
 gf_status gf_copies_check(struct gf_connector *c, struct gf_reason *why)
 {
@@ -67,23 +68,16 @@ gf_status gf_copies_collect(struct gf_copies *copies)
 
 bool gf_copies_alive(struct gf_copies *copies)
 {
-    if (!copies->dead && copies->c->abort) {
-        copies->dead = gf_abort_check(copies->c->abort, NULL) != GF_OK;
-    }
+    gf_status status;
+
+    copies->dead = copies->dead || gf_failure_seen(copies->c, &status, NULL);
     return !copies->dead;
 }
 
 void gf_copies_fail(struct gf_copies *copies, gf_status status)
 {
-    const struct gf_connector *c = copies->c;
-    char text[sizeof ((struct gf_abort_page *)0)->text];
-
     copies->dead = true;
-    snprintf(text, sizeof text, "rank %d failed: a copy of its proxy for the connection %s rank %d by %s: %s", c->me,
-             c->is_sender ? "to" : "from", c->peer, c->transport->name, gf_status_string(status));
-    if (c->abort) {
-        gf_abort_raise(c->abort, status, text);
-    }
+    gf_failure_raise(copies->c, status, "a copy of its proxy for", gf_status_string(status));
 }
 
 gf_status gf_slots_alloc(struct gf_connector *c, void **slots, struct gf_reason *why)

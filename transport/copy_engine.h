@@ -47,16 +47,20 @@ static inline uint64_t *gf_words_head(char *words, const struct gf_connector_sha
     return (uint64_t *)(void *)(gf_words_heads(words, shape) + (size_t)channel * GF_LINE);
 }
 
-/* Size, then tail of a step that has been moved on: from one block of words to the next. */
+/* A step's slot is filled: its size, then the tail. */
+static inline void gf_words_publish(char *words, int channel, uint64_t step, uint32_t bytes)
+{
+    if (GF_MUTANT == GF_MUTANT_COPY_LATE_SIZE) {
+        gf_host_publish(gf_words_tail(words, channel), step + 1);
+    }
+    *gf_words_size(words, channel, step) = bytes;
+    gf_host_publish(gf_words_tail(words, channel), step + 1);
+}
+
+/* The same of a step that has been moved on, from one block of words to the next. */
 static inline void gf_words_pass(char *to, char *from, int channel, uint64_t step)
 {
-    uint32_t bytes = *gf_words_size(from, channel, step);
-
-    if (GF_MUTANT == GF_MUTANT_COPY_LATE_SIZE) {
-        gf_host_publish(gf_words_tail(to, channel), step + 1);
-    }
-    *gf_words_size(to, channel, step) = bytes;
-    gf_host_publish(gf_words_tail(to, channel), step + 1);
+    gf_words_publish(to, channel, step, *gf_words_size(from, channel, step));
 }
 
 /* What a FIFO's reader has promised when its slot of `step` may be used: it has read all steps below this. */

@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 libgfcore_la_SOURCES += \
-    transport/transport.h transport/select.c transport/wire.h transport/wires.c transport/wires.h transport/net.c transport/net.h \
+    transport/transport.h transport/select.c transport/wire.h transport/wires.c transport/wires.h \
+    transport/failure.c transport/failure.h \
+    transport/net.c transport/net.h \
+    transport/net_address.c transport/net_address.h \
+    transport/net_credit.h \
+    transport/net_end.c transport/net_end.h \
+    transport/net_ends.h transport/net_recv.c transport/net_send.c \
+    transport/net_memory.c transport/net_memory.h \
+    transport/net_notice.c transport/net_notice.h \
+    transport/net_transport.c \
     transport/p2p.c transport/shm.c \
     transport/part.c transport/part.h \
     transport/device_part.c transport/device_part.h \

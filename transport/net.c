@@ -66,7 +66,8 @@ static gf_status open_first(struct gf_net *net, struct gf_reason *why)
         length += more > 0 ? (size_t)more : 0;
         length = length < sizeof tried ? length : sizeof tried - 1;
     }
-    gf_reason_set(why, "no network can be used here: %s", length ? tried : "gpufifo was built without libibverbs and without UCX");
+    gf_reason_set(why, "no network can be used here: %s",
+                  length ? tried : "gpufifo was built without libibverbs and without UCX");
     return GF_ERR_UNSUPPORTED;
 }
 
@@ -87,8 +88,8 @@ const struct gf_net_config *gf_net_config_of(const struct gf_net *net)
 
 bool gf_net_needs_flush(const struct gf_net *net, bool device_slots)
 {
-    if (net->config.flush != GF_NET_AUTO) {
-        return net->config.flush == GF_NET_YES;
+    if (net->config.flush != GF_CHOICE_AUTO) {
+        return net->config.flush == GF_CHOICE_YES;
     }
     return device_slots && !net->device->caps.ordered_arrivals;
 }

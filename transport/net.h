@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * FIFOs whose slots go over a network. Both proxies play the next GPU: the sender's puts a slot that its kernel has filled into the
- * slot at the receiver for which it has a credit, and the receiver's tells its kernel.
+ * FIFOs whose slots go over a network. Both proxies play the next GPU: the sender's puts a slot that its kernel has filled into
+ * the slot at the receiver for which it has a credit, and the receiver's tells its kernel.
  *
  *     kernel ─▶ slots ─put, notification─▶ slots ─▶ kernel         data
  *               lines ◀──────credit─────── lines                   at either end, beside a line's credits: why the peer aborts
  *
- * The protocol is here, once; what moves the bytes is a wire (transport/wire.h). Of a process and device there is one gf_net: it has
- * the settings, and opens the wire when the first connection needs it.
+ * The protocol is here, once; what moves the bytes is a wire (transport/wire.h). Of a process and device there is one gf_net:
+ * it has the settings, and opens the wire when the first connection needs it.
  *
- * A *lane* of the wire serves one channel, or a group of up to GF_NET_GROUP of them, by *rounds*: one step of each channel that has
- * one. Rounds are numbered from 0; at most GF_FIFO_DEPTH of a lane are under way.
+ * A *lane* of the wire serves one channel, or a group of up to GF_NET_GROUP of them, by *rounds*: one step of each channel that
+ * has one. Rounds are numbered from 0; at most GF_FIFO_DEPTH of a lane are under way.
  *
- *     credit     receiver → sender: a line for each step of the round (net_credit.h): where its slot is, how long, of how many steps
+ *     credit     receiver → sender: a line for each step of the round (net_credit.h): where its slot is, how long, of how many
+ *     steps
  *     data       sender → receiver: of one step, a put whose notification carries the length; of several, a put each, then the
  *                lengths of all into an array at the receiver, with a notification whose value says nothing
  *     flush      at the receiver, where gf_net_needs_flush: then its device sees what has arrived
@@ -26,15 +27,15 @@
 enum { GF_NET_GROUP = 8 };                /* most channels of a lane, so also most lines of a credit */
 
 /* What is decided by what the wire and the device can do, unless a person knows better. */
-enum gf_net_choice { GF_NET_AUTO, GF_NET_YES, GF_NET_NO };
+enum gf_choice { GF_CHOICE_AUTO, GF_CHOICE_YES, GF_CHOICE_NO };
 
 /* Equal on all ranks but for `wire`. */
 struct gf_net_config {
     const struct gf_wire_ops *const *wires;    /* null-terminated: the first that opens here is taken; outlives the net */
     struct gf_wire_config wire;
     int group;                                 /* channels that share a lane, 1 to GF_NET_GROUP */
-    enum gf_net_choice device_memory;          /* slots in device memory: AUTO where the wire reaches it; else pinned host memory */
-    enum gf_net_choice flush;                  /* see gf_net_needs_flush */
+    enum gf_choice device_memory;          /* slots in device memory: AUTO where the wire reaches it; else pinned host memory */
+    enum gf_choice flush;                  /* see gf_net_needs_flush */
 };
 
 struct gf_net;
@@ -50,8 +51,8 @@ gf_status gf_net_open(struct gf_net *net, struct gf_wire **wire, struct gf_reaso
 
 const struct gf_net_config *gf_net_config_of(const struct gf_net *net);
 
-/* Must what has arrived in the slots be flushed before the kernel is told? As the settings say; else not in host memory, which the
- * kernel loads over the bus by which it was told, and not in memory of a device that sees arrivals in their order. */
+/* Must what has arrived in the slots be flushed before the kernel is told? As the settings say; else not in host memory, which
+ * the kernel loads over the bus by which it was told, and not in memory of a device that sees arrivals in their order. */
 bool gf_net_needs_flush(const struct gf_net *net, bool device_slots);
 
 #endif

@@ -12,6 +12,7 @@ extern const struct gf_transport gf_transport_p2p;   /* device memory, mapped by
 extern const struct gf_transport gf_transport_shm;   /* host memory, shared, reached by kernels */
 extern const struct gf_transport gf_transport_p2p_copy;  /* device to device, copied by the sender's proxy; on request */
 extern const struct gf_transport gf_transport_shm_copy;  /* through host memory, copied by the proxies of both; on request */
+extern const struct gf_transport gf_transport_net;   /* over a network, by the proxies of both */
 
 /* Null-terminated, best first. */
 extern const struct gf_transport *const gf_transports[];

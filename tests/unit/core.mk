@@ -6,6 +6,7 @@ libgftest_la_SOURCES += \
     tests/support/core_comm.c tests/support/core_comm.h \
     tests/support/messages.c tests/support/messages.h \
     tests/support/ranks.c tests/support/ranks.h tests/support/descriptors.h \
+    tests/support/soft_private.h tests/support/soft_receive.c tests/support/soft_wire.c tests/support/soft_wire.h \
     tests/unit/scalar.c tests/unit/scalar.h
 tests_core_libs = libgftest.la libgfcore.la libgpufifo.la $(CMOCKA_LIBS)
 
@@ -26,6 +27,7 @@ tests_core_programs = \
     tests/unit/test_flat \
     tests/unit/test_familiar \
     tests/unit/test_linger \
+    tests/unit/test_net \
     tests/unit/test_pipe \
     tests/unit/test_offers \
     tests/unit/test_plan \
@@ -40,15 +42,19 @@ TESTS += $(tests_core_programs) tests/unit/scaling.sh
 # The pump's thread and the caller's.
 THREAD_TESTS += tests/unit/test_pipe
 # The proxy's thread, a copy engine and two that play kernels.
-THREAD_TESTS += tests/unit/test_copied tests/unit/test_proxy
+THREAD_TESTS += tests/unit/test_copied tests/unit/test_net tests/unit/test_proxy
 
 tests_unit_test_flat_SOURCES = tests/unit/test_flat.c
 tests_unit_test_flat_LDADD = $(tests_core_libs)
 tests_unit_test_connector_SOURCES = tests/unit/test_connector.c
 tests_unit_test_connector_LDADD = $(tests_core_libs)
-# Its copied_device.c stands in for transport/part.c, and it for proxy/place.c.
-tests_unit_test_copied_SOURCES = tests/unit/test_copied.c tests/unit/copied_device.c tests/unit/copied_device.h
+# Their copied_device.c stands in for transport/part.c, and they for proxy/place.c.
+tests_played_sources = tests/unit/copied_device.c tests/unit/copied_device.h tests/unit/fifo_play.c tests/unit/fifo_play.h
+tests_net_sources = tests/unit/net_world.c tests/unit/net_world.h $(tests_played_sources)
+tests_unit_test_copied_SOURCES = tests/unit/test_copied.c $(tests_played_sources)
 tests_unit_test_copied_LDADD = $(tests_core_libs)
+tests_unit_test_net_SOURCES = tests/unit/test_net.c $(tests_net_sources)
+tests_unit_test_net_LDADD = $(tests_core_libs)
 tests_unit_test_agent_SOURCES = tests/unit/test_agent.c
 tests_unit_test_agent_LDADD = $(tests_core_libs)
 tests_unit_test_agent_post_SOURCES = tests/unit/test_agent_post.c

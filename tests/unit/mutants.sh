@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Do the tests of the protocols notice faults? Builds four harnesses (test_protocol; test_pull_kernel for the faults 11 to 13 and 17;
-# test_agent_kernel for those from 31 on and 50; test_copied for those from 40 on) with ThreadSanitizer and without, where they must
+# Do the tests of the protocols notice faults? Builds five harnesses (test_protocol; test_pull_kernel for the faults 11 to 13 and 17;
+# test_agent_kernel for those from 31 on and 50; test_copied for those from 40 on; test_net for those from 60 on) with ThreadSanitizer and without, where they must
 # pass; then with each fault of kernels/mutants.h in turn, where it must fail.
 #
 #   fault                     noticed by
@@ -42,6 +42,10 @@
 #  44 COPY_EARLY_POST         both: the ladder breaks; overwritten payload
 #  45 COPY_LATE_SIZE          ThreadSanitizer: a race; else now and then
 #  46 COPY_LOST_WAKE          a hang
+#  60 NET_HALF_CREDIT         a wrong credit; or a put to where nothing is
+#  61 NET_EARLY_HEAD          both: overwritten payload; a race
+#  62 NET_UNEXPECTED          a notification that breaks the lane
+#  63 NET_EARLY_READY         both: rubbish before the flush; a race
 #
 #   CC: the compiler (cc). GF_SRCDIR: the sources. CMOCKA_CFLAGS, CMOCKA_LIBS: as pkg-config says.
 set -eu
@@ -58,10 +62,15 @@ protocol_sources="tests/unit/test_protocol tests/unit/world tests/unit/scalar ke
 protocol_faulty="tests/unit/stream kernels/kernels_emulated"
 pull_sources="tests/unit/test_pull_kernel kernels/emulated_block base/types"
 pull_faulty=kernels/kernels_emulated
-copied_sources="tests/unit/test_copied tests/unit/copied_device tests/unit/scalar base/status base/types core/abort core/connector
-    core/copy_ring core/fault core/imports core/segment transport/device_part"
+played_sources="tests/unit/copied_device tests/unit/fifo_play tests/unit/scalar base/status base/types core/abort core/connector
+    core/copy_ring core/fault core/segment transport/failure"
+copied_sources="$played_sources tests/unit/test_copied core/imports transport/device_part"
 copied_faulty="proxy/queue proxy/recv proxy/send proxy/thread transport/copy_engine transport/copy_sender transport/p2p_copy_engine
     transport/shm_copy_engine"
+net_sources="$played_sources tests/unit/test_net tests/unit/net_world tests/support/soft_wire tests/support/soft_receive base/log
+    proxy/queue proxy/thread transport/copy_engine transport/net transport/net_address transport/net_end transport/net_memory
+    transport/net_notice transport/net_transport"
+net_faulty="proxy/recv proxy/send transport/net_recv transport/net_send"
 agent_sources="tests/unit/test_agent_kernel core/command_ring kernels/emulated_block base/types"
 agent_faulty=kernels/kernels_emulated
 
@@ -73,6 +82,7 @@ harness() {
     case $2 in
     11 | 12 | 13 | 17 | 39) sources=$pull_sources faulty=$pull_faulty ;;
     3? | 50) sources=$agent_sources faulty=$agent_faulty ;;
+    6? | 98) sources=$net_sources faulty=$net_faulty ;;
     4? | 99) sources=$copied_sources faulty=$copied_faulty ;;
     *) sources=$protocol_sources faulty=$protocol_faulty ;;
     esac
@@ -95,9 +105,9 @@ play() {
     TSAN_OPTIONS=halt_on_error=1 "$build/$1" > "$build/log" 2>&1
 }
 
-# No fault has the numbers 38, 39 and 99: the harness of the agent, of the pulls, and of the copied FIFOs.
+# No fault has the numbers 38, 39, 98 and 99: the harness of the agent, of the pulls, of the network's FIFOs and of the copied ones.
 expect_pass() {
-    for none in 0 38 39 99; do
+    for none in 0 38 39 98 99; do
         harness "$1" $none
         if play "$1"; then
             echo "ok: $1 build without a fault passes"
@@ -147,6 +157,10 @@ expect_failure plain 42 "copy without room"
 expect_failure plain 43 "kernel told before the flush"
 expect_failure plain 44 "slot posted too early"
 expect_failure plain 46 "sleep without a second look"
+expect_failure plain 60 "credit by its first word"
+expect_failure plain 61 "slot given back when the put is begun"
+expect_failure plain 62 "credit before the wire expects"
+expect_failure plain 63 "kernel told before the flush"
 expect_failure plain 31 "flag of a command's first word only"
 expect_failure plain 33 "end of a command before the barrier"
 expect_failure plain 34 "leaving without a word"
@@ -172,6 +186,8 @@ expect_failure thread 23 "left before peers are done"
 expect_failure thread 40 "peer told when the copy starts"
 expect_failure thread 43 "kernel told before the flush"
 expect_failure thread 45 "size after tail"
+expect_failure thread 61 "slot given back when the put is begun"
+expect_failure thread 63 "kernel told before the flush"
 expect_failure thread 32 "command without acquire"
 expect_failure thread 33 "end of a command before the barrier"
 expect_failure thread 36 "end of a share before the barrier"

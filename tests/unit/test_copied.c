@@ -11,23 +11,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "core/abort.h"
-#include "core/host_ordered.h"
 #include "core/imports.h"
-#include "core/layout.h"
 #include "proxy/place.h"
 #include "proxy/proxy.h"
 #include "tests/unit/copied_device.h"
+#include "tests/unit/fifo_play.h"
 #include "tests/unit/scalar.h"
 #include "transport/transport.h"
 
-enum { CHANNELS = 3, SLOT_BYTES = 256, LAUNCHES = 12, MOST_STEPS = 40 };
+enum { LAUNCHES = 12 };
 
-static const struct gf_connector_shape shape = { .channels = CHANNELS, .slot_bytes = SLOT_BYTES };
+static const struct gf_connector_shape shape = { .channels = 3, .slot_bytes = PLAY_SLOT_BYTES };
 
 /* The harness has no hwloc. */
 void gf_place_self(int node, char *text)
@@ -35,15 +33,7 @@ void gf_place_self(int node, char *text)
     snprintf(text, GF_PLACE_TEXT, "anywhere, not near node %d", node);
 }
 
-static uint64_t seed_of_run(void)
-{
-    const char *seed = getenv("GPUFIFO_TEST_SEED"), *deadline = getenv("GPUFIFO_TEST_DEADLINE_MS");
-
-    alarm(deadline ? (unsigned)(atoi(deadline) + 999) / 1000 : 120);
-    return seed ? strtoull(seed, NULL, 10) : 20261129;
-}
-
-/* A connection with both its ends, and the two kernels of one launch. */
+/* A connection with both its ends. */
 struct world {
     gf_device *device;
     gf_proxy *proxy;
@@ -51,109 +41,8 @@ struct world {
     uint32_t kernel_word;              /* the kernels' abort word */
     struct gf_fault fault;
     struct gf_imports *imports;
-    struct gf_connector ends[2];       /* receiver, sender */
-    uint64_t done[2][CHANNELS];        /* steps of each end's earlier launches */
-    uint64_t steps[CHANNELS];          /* of this launch */
-    uint64_t seed;
-    const char *failed;                /* the receiver's first complaint */
+    struct play play;
 };
-enum { RECEIVER, SENDER };
-
-static uint64_t mix(uint64_t seed, uint64_t channel, uint64_t step)
-{
-    uint64_t random = seed + channel * 1000003 + step * 97 + 1;
-
-    return scalar_random(&random);
-}
-
-static uint32_t size_of(const struct world *w, int channel, uint64_t step)
-{
-    return (uint32_t)(mix(w->seed, (uint64_t)channel, step) % (SLOT_BYTES + 1));
-}
-
-static unsigned char byte_of(const struct world *w, int channel, uint64_t step, uint32_t i)
-{
-    return (unsigned char)(mix(w->seed, (uint64_t)channel, step) / 256 + i);
-}
-
-static bool has_to_leave(struct world *w)
-{
-    sched_yield();
-    return gf_abort_check(&w->abort, NULL) != GF_OK;
-}
-
-static bool send_step(struct world *w, int channel, uint64_t step)
-{
-    struct gf_conn conn = gf_layout_conn(&w->ends[SENDER].endpoint, &shape, channel);
-    unsigned char *slot = (unsigned char *)conn.slots + step % GF_FIFO_DEPTH * SLOT_BYTES;
-    uint32_t bytes = size_of(w, channel, step);
-
-    while (step >= gf_host_observe(conn.head) + GF_FIFO_DEPTH) {
-        if (has_to_leave(w)) {
-            return false;
-        }
-    }
-    for (uint32_t i = 0; i < bytes; i++) {
-        slot[i] = byte_of(w, channel, step, i);
-    }
-    conn.size[step % GF_FIFO_DEPTH] = bytes;
-    gf_host_publish(conn.tail, step + 1);
-    return true;
-}
-
-static bool receive_step(struct world *w, int channel, uint64_t step)
-{
-    struct gf_conn conn = gf_layout_conn(&w->ends[RECEIVER].endpoint, &shape, channel);
-    const unsigned char *slot = (const unsigned char *)conn.slots + step % GF_FIFO_DEPTH * SLOT_BYTES;
-
-    while (step >= gf_host_observe(conn.tail)) {
-        if (has_to_leave(w)) {
-            return false;
-        }
-    }
-    uint32_t bytes = conn.size[step % GF_FIFO_DEPTH];
-
-    if (bytes != size_of(w, channel, step)) {
-        w->failed = "a size is wrong";
-    }
-    for (uint32_t i = 0; i < bytes && !w->failed; i++) {
-        if (slot[i] != byte_of(w, channel, step, i)) {
-            w->failed = "payload is wrong";
-        }
-    }
-    /* Who is slow may be overtaken. */
-    if (mix(w->seed, 77, step) % 8 == 0) {
-        sched_yield();
-    }
-    gf_host_publish(conn.head, step + 1);
-    return true;
-}
-
-struct kernel {
-    struct world *w;
-    int end;
-};
-
-/* One step of each channel in turn, as blocks would that run at once. */
-static void *run_kernel(void *ctx)
-{
-    const struct kernel *kernel = ctx;
-    struct world *w = kernel->w;
-
-    for (uint64_t i = 0; i < MOST_STEPS; i++) {
-        for (int c = 0; c < CHANNELS; c++) {
-            uint64_t step = w->done[kernel->end][c] + i;
-
-            if (i < w->steps[c] && !(kernel->end == SENDER ? send_step(w, c, step) : receive_step(w, c, step))) {
-                return NULL;
-            }
-        }
-    }
-    for (int c = 0; c < CHANNELS; c++) {
-        w->done[kernel->end][c] += w->steps[c];
-    }
-    return NULL;
-}
 
 static void open_world(struct world *w, const struct gf_transport *transport, uint64_t seed)
 {
@@ -161,28 +50,30 @@ static void open_world(struct world *w, const struct gf_transport *transport, ui
     struct gf_blob blobs[2];
 
     memset(w, 0, sizeof *w);
-    w->seed = seed;
+    w->play.seed = seed;
     w->device = copied_device_open(seed);
     assert_int_equal(gf_proxy_create(w->device, &w->proxy, NULL), GF_OK);
     assert_int_equal(gf_abort_open(&w->abort, 0, 1, &name, NULL), GF_OK);
     w->abort.kernel_word = &w->kernel_word;
     assert_int_equal(gf_imports_create(w->device, &w->imports, NULL), GF_OK);
-    for (int end = RECEIVER; end <= SENDER; end++) {
-        gf_connector_init(&w->ends[end], end == SENDER, end == SENDER, end != SENDER, &shape, w->device, NULL, &w->fault);
-        w->ends[end].imports = w->imports;
-        w->ends[end].proxy = w->proxy;
-        w->ends[end].abort = &w->abort;
-        assert_int_equal(gf_connector_setup(&w->ends[end], transport, &blobs[end], NULL), GF_OK);
+    for (int end = PLAY_RECEIVER; end <= PLAY_SENDER; end++) {
+        struct gf_connector *c = &w->play.ends[end];
+
+        gf_connector_init(c, end == PLAY_SENDER, end == PLAY_SENDER, end != PLAY_SENDER, &shape, w->device, NULL, &w->fault);
+        c->imports = w->imports;
+        c->proxy = w->proxy;
+        c->abort = w->play.aborts[end] = &w->abort;
+        assert_int_equal(gf_connector_setup(c, transport, &blobs[end], NULL), GF_OK);
     }
-    for (int end = RECEIVER; end <= SENDER; end++) {
-        assert_int_equal(gf_connector_connect(&w->ends[end], &blobs[!end], NULL), GF_OK);
+    for (int end = PLAY_RECEIVER; end <= PLAY_SENDER; end++) {
+        assert_int_equal(gf_connector_connect(&w->play.ends[end], &blobs[!end], NULL), GF_OK);
     }
 }
 
 static void close_world(struct world *w)
 {
-    gf_connector_destroy(&w->ends[SENDER]);
-    gf_connector_destroy(&w->ends[RECEIVER]);
+    gf_connector_destroy(&w->play.ends[PLAY_SENDER]);
+    gf_connector_destroy(&w->play.ends[PLAY_RECEIVER]);
     gf_imports_destroy(w->imports);
     gf_proxy_destroy(w->proxy);
     gf_abort_close(&w->abort);
@@ -191,32 +82,10 @@ static void close_world(struct world *w)
 
 static void launch(struct world *w, uint64_t *random)
 {
-    struct kernel kernels[2] = { { w, RECEIVER }, { w, SENDER } };
-    pthread_t threads[2];
     int first = scalar_random(random) % 2;
 
-    for (int c = 0; c < CHANNELS; c++) {
-        w->steps[c] = scalar_random(random) % 4 == 0 ? 0 : scalar_random(random) % MOST_STEPS;
-    }
-    for (int i = 0; i < 2; i++) {
-        gf_connector_expect(&w->ends[first ^ i], w->steps);
-        assert_int_equal(pthread_create(&threads[first ^ i], NULL, run_kernel, &kernels[first ^ i]), 0);
-    }
-    for (int i = 0; i < 2; i++) {
-        pthread_join(threads[i], NULL);
-    }
-}
-
-/* The sender's heads reach its steps without a further launch: that is what a communicator's end waits for. */
-static void await_drained(struct world *w)
-{
-    for (int c = 0; c < CHANNELS; c++) {
-        struct gf_conn conn = gf_layout_conn(&w->ends[SENDER].endpoint, &shape, c);
-
-        while (gf_host_observe(conn.head) < w->done[SENDER][c]) {
-            sched_yield();
-        }
-    }
+    play_choose_steps(&w->play, random);
+    play_launch(&w->play, first);
 }
 
 static void await_sleep(const struct world *w, uint64_t sleeps)
@@ -228,7 +97,7 @@ static void await_sleep(const struct world *w, uint64_t sleeps)
 
 static void run_launches(const struct gf_transport *transport, unsigned stall)
 {
-    uint64_t seed = seed_of_run(), random = seed + stall;
+    uint64_t seed = play_seed(), random = seed + stall;
     struct world w;
 
     print_message("%s, seed %llu\n", transport->name, (unsigned long long)seed);
@@ -238,14 +107,14 @@ static void run_launches(const struct gf_transport *transport, unsigned stall)
         uint64_t sleeps = gf_proxy_sleeps(w.proxy);
 
         launch(&w, &random);
-        if (w.failed) {
-            fail_msg("%s: %s", transport->name, w.failed);
+        if (w.play.failed) {
+            fail_msg("%s: %s", transport->name, w.play.failed);
         }
         if (i % 3 == 0) {
             await_sleep(&w, sleeps);
         }
     }
-    await_drained(&w);
+    play_await_drained(&w.play);
     close_world(&w);
 }
 
@@ -268,7 +137,7 @@ static void test_slow_proxy(void **state)
 static void test_failing_copy(void **state)
 {
     static const struct gf_transport *const transports[] = { &gf_transport_p2p_copy, &gf_transport_shm_copy };
-    uint64_t seed = seed_of_run();
+    uint64_t seed = play_seed();
 
     (void)state;
     for (unsigned at = 1; at < 20; at += 6) {
@@ -303,7 +172,7 @@ static void *abort_later(void *ctx)
 
 static void test_stalled_proxy(void **state)
 {
-    uint64_t seed = seed_of_run(), random = seed;
+    uint64_t seed = play_seed(), random = seed;
     struct world w;
     pthread_t thread;
 

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * FIFOs whose slots go over a network, whole: two threads play the kernels, two proxies the hosts of two nodes, and the soft
+ * wire the network. Built from the sources under test, so that ThreadSanitizer sees all threads and mutants.sh can put faults in.
+ *   GPUFIFO_TEST_SEED, GPUFIFO_TEST_DEADLINE_MS: the seed; after how long a hang counts as a failure.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/net_world.h"
+#include "tests/unit/scalar.h"
+#include "transport/net_address.h"
+
+enum { LAUNCHES = 6 };
+
+static void expect_right(struct net_world *w)
+{
+    struct gf_reason why = { "" };
+
+    for (int end = 0; end < 2; end++) {
+        if (w->play.failed || gf_abort_check(&w->nodes[end].abort, &why) != GF_OK) {
+            fail_msg("%s", w->play.failed ? w->play.failed : why.text);
+        }
+    }
+}
+
+static void launch(struct net_world *w, uint64_t *random)
+{
+    int first = scalar_random(random) % 2;
+
+    play_choose_steps(&w->play, random);
+    play_launch(&w->play, first);
+    expect_right(w);
+}
+
+static void want_seed(uint64_t seed)
+{
+    gftest_soft_wants = (struct gftest_soft_wants){ .seed = seed };
+}
+
+/* Launches with uneven steps, some with nothing to send; now and then all comes to rest. */
+static void run_launches(const struct net_want *want)
+{
+    uint64_t seed = play_seed(), random = seed;
+    struct net_world w;
+
+    print_message("%d channels, %d a lane, %s memory, seed %llu\n", want->channels, want->group,
+                  want->device_memory == GF_CHOICE_YES ? "device" : "host", (unsigned long long)seed);
+    want_seed(seed);
+    net_world_open(&w, want);
+    for (int i = 0; i < LAUNCHES; i++) {
+        uint64_t sleeps = gf_proxy_sleeps(w.nodes[i % 2].proxy);
+
+        launch(&w, &random);
+        if (i % 3 == 0) {
+            net_world_await_sleep(&w, i % 2, sleeps);
+        }
+    }
+    play_await_drained(&w.play);
+    net_world_close(&w);
+}
+
+static void test_a_lane_a_channel(void **state)
+{
+    (void)state;
+    run_launches(&(struct net_want){ .channels = 3, .group = 1, .device_memory = GF_CHOICE_YES });
+    run_launches(&(struct net_want){ .channels = 2, .group = 1, .device_memory = GF_CHOICE_NO });
+}
+
+static void test_groups(void **state)
+{
+    (void)state;
+    run_launches(&(struct net_want){ .channels = 3, .group = 2, .device_memory = GF_CHOICE_NO });
+    run_launches(&(struct net_want){ .channels = 8, .group = 8, .device_memory = GF_CHOICE_YES });
+}
+
+struct count {
+    struct net_want want;
+    uint64_t steps[PLAY_CHANNELS];
+    struct gf_wire_counts sender, receiver;    /* flushes: 1 if there are any, of each message that is not empty */
+    uint64_t ahead;                            /* most credits beyond the steps */
+};
+
+/* Messages whose steps have something in them. */
+static uint64_t filled_messages(const struct play *p, const struct count *count)
+{
+    uint64_t filled = 0;
+
+    for (int first = 0; first < count->want.channels; first += count->want.group) {
+        for (uint64_t round = 0; round < PLAY_MOST_STEPS; round++) {
+            bool any = false;
+
+            for (int c = first; c < first + count->want.group && c < count->want.channels; c++) {
+                any = any || (round < count->steps[c] && play_size(p, c, round) > 0);
+            }
+            filled += any;
+        }
+    }
+    return filled;
+}
+
+static void check_counts(const struct count *count)
+{
+    struct net_world w;
+
+    want_seed(play_seed());
+    net_world_open(&w, &count->want);
+    memcpy(w.play.steps, count->steps, sizeof w.play.steps);
+    play_launch(&w.play, PLAY_SENDER);
+    expect_right(&w);
+    play_await_drained(&w.play);
+    struct gf_wire_counts sender = net_world_counts(&w, PLAY_SENDER), receiver = net_world_counts(&w, PLAY_RECEIVER);
+
+    assert_int_equal(sender.puts, count->sender.puts);
+    assert_int_equal(sender.notifies, count->sender.notifies);
+    assert_int_equal(sender.line_puts, 0);
+    assert_int_equal(sender.flushes, 0);
+    assert_int_equal(receiver.puts + receiver.notifies, 0);
+    assert_in_range(receiver.line_puts, count->receiver.line_puts, count->receiver.line_puts + count->ahead);
+    assert_int_equal(receiver.flushes, count->receiver.flushes ? filled_messages(&w.play, count) : 0);
+    net_world_close(&w);
+}
+
+/* A message is 1 put for one step and n + 1 for n, one credit, and one flush where that is needed. A lane of one channel has
+ * credits for up to GF_FIFO_DEPTH steps ahead, as far as there was room for them before the proxy came to rest. */
+static void test_operations_are_counted(void **state)
+{
+    const struct count counts[] = {
+        { { 1, 1, GF_CHOICE_YES, GF_CHOICE_AUTO }, { 20 }, { .notifies = 20 }, { .line_puts = 20, .flushes = 1 }, GF_FIFO_DEPTH },
+        { { 1, 1, GF_CHOICE_YES, GF_CHOICE_NO }, { 0 }, { .notifies = 0 }, { .line_puts = 0 }, GF_FIFO_DEPTH },
+        { { 1, 1, GF_CHOICE_NO, GF_CHOICE_AUTO }, { 20 }, { .notifies = 20 }, { .line_puts = 20 }, GF_FIFO_DEPTH },
+        { { 1, 1, GF_CHOICE_NO, GF_CHOICE_YES }, { 20 }, { .notifies = 20 }, { .line_puts = 20, .flushes = 1 }, GF_FIFO_DEPTH },
+        { { 2, 2, GF_CHOICE_YES, GF_CHOICE_YES }, { 20, 20 }, { 40, 20, 0, 0 }, { .line_puts = 20, .flushes = 1 }, 0 },
+        { { 5, 8, GF_CHOICE_NO, GF_CHOICE_AUTO }, { 5, 0, 4, 3, 2 }, { 4 + 4 + 3 + 2, 5, 0, 0 }, { .line_puts = 5 }, 0 },
+        { { 3, 2, GF_CHOICE_NO, GF_CHOICE_AUTO }, { 1, 1, 2 }, { .puts = 2, .notifies = 3 }, { .line_puts = 3 }, GF_FIFO_DEPTH },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        check_counts(&counts[i]);
+    }
+}
+
+/* The predicate, and the settings that force it. */
+static void test_needs_flush(void **state)
+{
+    static const struct { enum gf_choice setting; bool device_slots, ordered, needs; } cases[] = {
+        { GF_CHOICE_AUTO, false, false, false }, { GF_CHOICE_AUTO, true, false, true }, { GF_CHOICE_AUTO, true, true, false },
+        { GF_CHOICE_YES, false, true, true }, { GF_CHOICE_YES, true, true, true }, { GF_CHOICE_NO, true, false, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        gf_device device = { .caps = { .ordered_arrivals = cases[i].ordered } };
+        struct gf_net_config config = { .group = 1, .flush = cases[i].setting };
+        struct gf_net *net;
+
+        assert_int_equal(gf_net_create(&config, &device, &net, NULL), GF_OK);
+        assert_int_equal(gf_net_needs_flush(net, cases[i].device_slots), cases[i].needs);
+        gf_net_destroy(net);
+    }
+}
+
+/* Where slots are, by what the wire can do. A flush tells that they are in device memory. */
+static void test_places_of_slots(void **state)
+{
+    static const struct {
+        struct net_want want;
+        struct gftest_soft_wants wire;
+        bool flushed;
+        const char *refusal;           /* of the receiver */
+    } cases[] = {
+        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .no_flush = false }, true, NULL },
+        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .no_device_memory = true }, false, NULL },
+        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .no_flush = true }, false, NULL },
+        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .refuse_device = true }, false, NULL },
+        { { 1, 1, GF_CHOICE_YES, GF_CHOICE_AUTO }, { .no_device_memory = true }, false, "does not reach device memory" },
+        { { 1, 1, GF_CHOICE_YES, GF_CHOICE_AUTO }, { .no_flush = true }, false, "has no flush" },
+        { { 1, 1, GF_CHOICE_YES, GF_CHOICE_AUTO }, { .refuse_device = true }, false, "does not let this memory be registered" },
+        { { 1, 1, GF_CHOICE_NO, GF_CHOICE_YES }, { .no_flush = true }, false, "net_flush" },
+        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .refuse_device = true, .refuse_host = true }, false, "be registered" },
+        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .closed = true }, false, "soft: the test has no such network" },
+    };
+    uint64_t seed = play_seed();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct gf_reason why = { "" };
+        struct net_world w;
+
+        gftest_soft_wants = cases[i].wire;
+        gftest_soft_wants.seed = seed;
+        if (cases[i].refusal) {
+            net_world_begin(&w, &cases[i].want);
+            assert_int_equal(net_world_setup(&w, PLAY_RECEIVER, &why), GF_ERR_UNSUPPORTED);
+            assert_non_null(strstr(why.text, cases[i].refusal));
+        } else {
+            net_world_open(&w, &cases[i].want);
+            w.play.steps[0] = 10;
+            play_launch(&w.play, PLAY_RECEIVER);
+            expect_right(&w);
+            assert_int_equal(net_world_counts(&w, PLAY_RECEIVER).flushes > 0, cases[i].flushed);
+        }
+        net_world_close(&w);
+    }
+}
+
+static gf_status refuse_open(const struct gf_wire_config *config, struct gf_wire **wire, struct gf_reason *why)
+{
+    (void)config;
+    (void)wire;
+    gf_reason_set(why, "no adapter");
+    return GF_ERR_UNSUPPORTED;
+}
+
+/* The first wire that opens is the net's; without any, all say why. */
+static void test_choice_of_the_wire(void **state)
+{
+    const struct gf_wire_ops none = { .name = "first", .open = refuse_open }, neither = { .name = "second", .open = refuse_open };
+    const struct gf_wire_ops *const some[] = { &none, &gftest_soft_wire, NULL }, *const nothing[] = { &none, &neither, NULL };
+    const struct gf_wire_ops *const empty[] = { NULL };
+    struct gf_reason why = { "" };
+    struct gf_wire *wire, *again;
+    struct gf_net *net;
+
+    (void)state;
+    want_seed(1);
+    assert_int_equal(gf_net_create(&(struct gf_net_config){ .wires = some, .group = 1 }, NULL, &net, NULL), GF_OK);
+    assert_int_equal(gf_net_open(net, &wire, &why), GF_OK);
+    assert_ptr_equal(wire->ops, &gftest_soft_wire);
+    assert_int_equal(gf_net_open(net, &again, &why), GF_OK);
+    assert_ptr_equal(again, wire);
+    gf_net_destroy(net);
+
+    assert_int_equal(gf_net_create(&(struct gf_net_config){ .wires = nothing, .group = 8 }, NULL, &net, NULL), GF_OK);
+    assert_int_equal(gf_net_open(net, &wire, &why), GF_ERR_UNSUPPORTED);
+    assert_non_null(strstr(why.text, "first: no adapter; second: no adapter"));
+    gf_net_destroy(net);
+
+    assert_int_equal(gf_net_create(&(struct gf_net_config){ .wires = empty, .group = 1 }, NULL, &net, NULL), GF_OK);
+    assert_int_equal(gf_net_open(net, &wire, &why), GF_ERR_UNSUPPORTED);
+    assert_non_null(strstr(why.text, "was built without"));
+    gf_net_destroy(net);
+
+    for (int group = 0; group <= 9; group += 9) {
+        struct gf_net_config config = { .wires = empty, .group = group };
+
+        assert_int_equal(gf_net_create(&config, NULL, &net, &why), GF_ERR_INVALID);
+        assert_non_null(strstr(why.text, "net_group"));
+    }
+    gf_net_destroy(NULL);
+}
+
+static void choose_address(struct gf_wire_address *address, const struct gf_wire_address *first, uint64_t *random)
+{
+    uint32_t same = first ? (uint32_t)(scalar_random(random) % (first->bytes + 1)) : 0;
+
+    address->bytes = same + (uint32_t)(scalar_random(random) % (GF_WIRE_ADDRESS_BYTES + 1 - same));
+    for (uint32_t i = 0; i < address->bytes; i++) {
+        address->data[i] = i < same ? first->data[i] : (unsigned char)scalar_random(random);
+    }
+}
+
+/* Packed and unpacked they are what they were; what is cut, longer, or lies is refused. */
+static void test_addresses(void **state)
+{
+    enum { COUNT = 5 };
+    uint64_t random = play_seed();
+    unsigned char *packed = malloc(gf_net_addresses_most(COUNT));
+
+    (void)state;
+    for (int run = 0; run < 200; run++) {
+        struct gf_wire_address addresses[COUNT] = { { .bytes = 0 } }, again[COUNT];
+
+        for (int i = 0; i < COUNT; i++) {
+            choose_address(&addresses[i], i > 0 ? &addresses[0] : NULL, &random);
+        }
+        size_t bytes = gf_net_addresses_pack(addresses, COUNT, packed), cut = scalar_random(&random) % bytes;
+
+        assert_in_range(bytes, 1, gf_net_addresses_most(COUNT));
+        assert_true(gf_net_addresses_unpack(packed, bytes, again, COUNT));
+        for (int i = 0; i < COUNT; i++) {
+            assert_int_equal(again[i].bytes, addresses[i].bytes);
+            assert_memory_equal(again[i].data, addresses[i].data, addresses[i].bytes);
+        }
+        assert_false(gf_net_addresses_unpack(packed, cut, again, COUNT));
+        assert_false(gf_net_addresses_unpack(packed, bytes, again, COUNT - 1));
+        packed[1] = 0xff;
+        assert_false(gf_net_addresses_unpack(packed, bytes, again, COUNT));
+    }
+    free(packed);
+}
+
+/* Lanes that share all but a few bytes cost these. */
+static void test_addresses_share(void **state)
+{
+    enum { COUNT = 64 };
+    static struct gf_wire_address addresses[COUNT];
+    unsigned char *packed = malloc(gf_net_addresses_most(COUNT));
+
+    (void)state;
+    for (int i = 0; i < COUNT; i++) {
+        addresses[i].bytes = 408;
+        memset(addresses[i].data, 7, 400);
+        memset(addresses[i].data + 400, i + 100, 8);
+    }
+    assert_int_equal(gf_net_addresses_pack(addresses, COUNT, packed), 4 + 408 + 63 * (4 + 8));
+    free(packed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_lane_a_channel), cmocka_unit_test(test_groups), cmocka_unit_test(test_operations_are_counted),
+        cmocka_unit_test(test_needs_flush), cmocka_unit_test(test_places_of_slots), cmocka_unit_test(test_choice_of_the_wire),
+        cmocka_unit_test(test_addresses), cmocka_unit_test(test_addresses_share),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Ends of connections over a network.
+ */
+#include "transport/net_end.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/abort.h"
+#include "transport/copy_engine.h"
+#include "transport/failure.h"
+#include "transport/net_address.h"
+#include "transport/net_notice.h"
+
+/* Naps of the proxy after an abort: about a second, in which a wire that needs progress gets the notices out. */
+enum { REST_TURNS = 1000 };
+
+struct description {
+    struct gf_wire_shape shape;
+    char wire[16];                 /* its kind */
+    uint32_t group, lanes;
+    struct gf_net_room room;
+};
+_Static_assert(sizeof(struct description) <= GF_BLOB_BYTES, "the description fits a blob");
+
+char *gf_net_end_slot(const struct gf_net_end *end, const struct gf_net_part *part)
+{
+    return gf_slot_of(end->slots.wire.address, &end->c->shape, part->channel, part->step);
+}
+
+static gf_status no_memory(struct gf_reason *why)
+{
+    gf_reason_set(why, "out of host memory");
+    return GF_ERR_NO_MEMORY;
+}
+
+static gf_status open_memory(struct gf_net_end *end, struct gf_reason *why)
+{
+    struct gf_connector *c = end->c;
+    gf_status status = gf_net_slots_open(c, end->wire, &end->slots, why);
+
+    if (status == GF_OK) {
+        status = gf_device_pinned_alloc(c->device, gf_words_bytes(&c->shape), &end->words, why);
+        end->words = status == GF_OK ? end->words : NULL;
+    }
+    if (status == GF_OK && end->group > 1) {
+        size_t rounds = (size_t)end->lane_count * GF_FIFO_DEPTH;
+
+        status = gf_net_memory_open(c, end->wire, rounds * (size_t)end->group * sizeof(uint32_t), &end->sizes, why);
+    }
+    return status;
+}
+
+/* Their addresses become the rest of the blob. */
+static gf_status open_lanes(struct gf_net_end *end, uint32_t line_count, struct gf_blob *mine, struct gf_reason *why)
+{
+    int channels = end->c->shape.channels;
+    struct gf_wire_address *addresses = calloc((size_t)end->lane_count, sizeof *addresses);
+    gf_status status = GF_OK;
+
+    end->lanes = calloc((size_t)end->lane_count, sizeof *end->lanes);
+    mine->rest = malloc(gf_net_addresses_most(end->lane_count));
+    if (!addresses || !end->lanes || !mine->rest) {
+        free(addresses);
+        return no_memory(why);
+    }
+    for (int i = 0; i < end->lane_count && status == GF_OK; i++) {
+        struct gf_net_lane *lane = &end->lanes[i];
+
+        lane->number = i;
+        lane->first = i * end->group;
+        lane->width = channels - lane->first < end->group ? channels - lane->first : end->group;
+        status = end->wire->ops->create(end->wire, GF_NET_NOTICE_LINES + line_count * (uint32_t)lane->width, &lane->wire,
+                                        &addresses[i], why);
+    }
+    if (status == GF_OK) {
+        mine->rest_bytes = (uint32_t)gf_net_addresses_pack(addresses, end->lane_count, mine->rest);
+    }
+    free(addresses);
+    return status;
+}
+
+static void describe(const struct gf_net_end *end, struct gf_blob *mine)
+{
+    struct description d = {
+        .group = (uint32_t)end->group, .lanes = (uint32_t)end->lane_count,
+        .room = { .slots = (uintptr_t)end->slots.wire.address, .slots_bytes = gf_layout_slots_bytes(&end->c->shape),
+                  .sizes = (uintptr_t)end->sizes.wire.address, .slots_key = end->slots.wire.key,
+                  .sizes_key = end->sizes.wire.key },
+    };
+
+    gf_connector_describe(end->c, gf_connector_own_bytes(end->c), &d.shape);
+    memcpy(d.wire, end->wire->ops->name, strnlen(end->wire->ops->name, sizeof d.wire - 1));
+    memcpy(mine->bytes, &d, sizeof d);
+}
+
+gf_status gf_net_end_open(struct gf_net_end *end, struct gf_connector *c, uint32_t line_count, struct gf_blob *mine,
+                          struct gf_reason *why)
+{
+    *end = (struct gf_net_end){ .c = c, .rest = REST_TURNS };
+    gf_status status = gf_copies_check(c, why);
+
+    if (status == GF_OK) {
+        status = gf_net_open(c->net, &end->wire, why);
+    }
+    if (status != GF_OK) {
+        return status;
+    }
+    end->group = gf_net_config_of(c->net)->group;
+    end->lane_count = (c->shape.channels + end->group - 1) / end->group;
+    status = open_memory(end, why);
+    if (status == GF_OK) {
+        status = open_lanes(end, line_count, mine, why);
+    }
+    if (status == GF_OK) {
+        describe(end, mine);
+    }
+    return status;
+}
+
+static gf_status check(const struct gf_net_end *end, const struct description *d, struct gf_reason *why)
+{
+    gf_status status = gf_connector_check(end->c, &d->shape, why);
+
+    if (status != GF_OK) {
+        return status;
+    }
+    if (strncmp(d->wire, end->wire->ops->name, sizeof d->wire) != 0) {
+        gf_reason_set(why, "rank %d uses %.*s, rank %d uses %s: give the setting net a name instead of auto", end->c->peer,
+                      (int)sizeof d->wire - 1, d->wire, end->c->me, end->wire->ops->name);
+        return GF_ERR_PEER;
+    }
+    if (d->group != (uint32_t)end->group || d->lanes != (uint32_t)end->lane_count
+        || d->room.slots_bytes != gf_layout_slots_bytes(&end->c->shape)) {
+        gf_reason_set(why, "rank %d described %u lanes of %u channels: use one version of gpufifo and the same settings on all "
+                      "ranks", end->c->peer, d->lanes, d->group);
+        return GF_ERR_PEER;
+    }
+    return GF_OK;
+}
+
+static gf_status connect_lanes(struct gf_net_end *end, const struct gf_blob *theirs, struct gf_reason *why)
+{
+    struct gf_wire_address *addresses = calloc((size_t)end->lane_count, sizeof *addresses);
+    gf_status status = GF_OK;
+
+    if (!addresses) {
+        return no_memory(why);
+    }
+    if (!theirs->rest || !gf_net_addresses_unpack(theirs->rest, theirs->rest_bytes, addresses, end->lane_count)) {
+        gf_reason_set(why, "rank %d told no addresses of its %d lanes", end->c->peer, end->lane_count);
+        status = GF_ERR_PEER;
+    }
+    for (int i = 0; i < end->lane_count && status == GF_OK; i++) {
+        status = end->wire->ops->connect(end->lanes[i].wire, &addresses[i], why);
+    }
+    free(addresses);
+    return status;
+}
+
+static void wake_proxy(void *ctx)
+{
+    gf_proxy_wake(ctx);
+}
+
+gf_status gf_net_end_connect(struct gf_net_end *end, const struct gf_blob *theirs, struct gf_reason *why)
+{
+    struct description d;
+
+    memcpy(&d, theirs->bytes, sizeof d);
+    gf_status status = check(end, &d, why);
+
+    if (status == GF_OK) {
+        status = connect_lanes(end, theirs, why);
+    }
+    if (status != GF_OK) {
+        return status;
+    }
+    end->peer = d.room;
+    if (end->c->abort) {
+        gf_abort_set_alarm(end->c->abort, wake_proxy, end->c->proxy);
+    }
+    return gf_copied_endpoint(end->c, end->slots.user, end->words, why);
+}
+
+void gf_net_end_close(struct gf_net_end *end)
+{
+    for (int i = 0; end->lanes && i < end->lane_count; i++) {
+        if (end->lanes[i].wire) {
+            end->wire->ops->destroy(end->lanes[i].wire);
+        }
+    }
+    gf_net_memory_close(end->c, end->wire, &end->sizes);
+    gf_net_memory_close(end->c, end->wire, &end->slots);
+    if (end->words) {
+        gf_device_pinned_free(end->c->device, end->words);
+    }
+    free(end->lanes);
+    end->lanes = NULL;
+    end->words = NULL;
+}
+
+/* After an abort: tells the peer, a lane after the other, and then leaves it some turns to arrive. */
+static enum gf_proxy_turn tell_peer(struct gf_net_end *end, gf_status status, const char *text)
+{
+    while (end->told < end->lane_count) {
+        if (gf_net_notice_put(end->lanes[end->told].wire, status, text) == GF_NO_RESOURCE) {
+            break;
+        }
+        end->told++;
+    }
+    return end->rest > 0 && end->rest-- > 0 ? GF_PROXY_WAITING : GF_PROXY_IDLE;
+}
+
+/* What the peer tells, and what became of the lanes. */
+static gf_status look_at_lanes(struct gf_net_end *end, bool busy)
+{
+    for (int i = 0; i < end->lane_count; i++) {
+        struct gf_wire_lane *lane = end->lanes[i].wire;
+        struct gf_reason why;
+        gf_status status;
+
+        if (end->c->abort && gf_net_notice_take(lane, &status, &why)) {
+            gf_abort_raise(end->c->abort, status, why.text);
+            return GF_OK;
+        }
+        status = busy ? end->wire->ops->state(lane, &end->why) : GF_OK;
+        if (status != GF_OK) {
+            return status;
+        }
+    }
+    return GF_OK;
+}
+
+/* The wire's word, where a stage has not said why. */
+static void fail(struct gf_net_end *end, int lane, gf_status status)
+{
+    struct gf_reason why = { "" };
+
+    end->dead = true;
+    if (end->why.text[0] == '\0' && end->wire->ops->state(end->lanes[lane].wire, &why) == GF_OK) {
+        gf_reason_set(&why, "%s: %s", end->wire->name, gf_status_string(status));
+    }
+    gf_failure_raise(end->c, status, "a lane of", end->why.text[0] ? end->why.text : why.text);
+}
+
+enum gf_proxy_turn gf_net_end_turn(struct gf_net_end *end, gf_net_climb *climb, void *ctx)
+{
+    enum gf_proxy_turn most = end->wire->ops->progress(end->wire) ? GF_PROXY_MOVED : GF_PROXY_IDLE;
+    struct gf_reason why = { "" };
+    gf_status status = GF_OK;
+    int lane = 0;
+
+    if (gf_failure_seen(end->c, &status, &why)) {
+        end->dead = true;
+        return tell_peer(end, status, why.text);
+    }
+    if (end->dead) {
+        return GF_PROXY_IDLE;
+    }
+    bool used = gf_host_observe_flag(&end->used), busy = false;
+
+    for (int i = 0; used && i < end->lane_count && status == GF_OK; i++) {
+        enum gf_proxy_turn one = climb(ctx, i, &status);
+
+        lane = i;
+        busy = busy || one != GF_PROXY_IDLE;
+        most = one > most ? one : most;
+    }
+    status = status == GF_OK ? look_at_lanes(end, busy) : status;
+    if (status != GF_OK) {
+        fail(end, lane, status);
+        return GF_PROXY_MOVED;
+    }
+    return most;
+}

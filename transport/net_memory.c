@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Where the slots are. All else of the protocol is the same in either place.
+ */
+#include "transport/net_memory.h"
+
+#include "transport/copy_engine.h"
+
+/* Without a sentence of our own: the wire's says it. */
+static gf_status register_memory(struct gf_connector *c, struct gf_wire *wire, size_t bytes, struct gf_net_memory *memory,
+                                 struct gf_reason *why)
+{
+    struct gf_wire_range range = {
+        .address = memory->device ? gf_device_kernel_address(c->device, memory->user) : memory->user, .bytes = bytes,
+        .device = memory->device, .dmabuf = -1,
+    };
+
+    if (gf_fault_hits(c->fault, GF_FAULT_REGISTER, why)) {
+        return GF_ERR_UNSUPPORTED;
+    }
+    gf_status status = wire->ops->register_memory(wire, &range, &memory->wire, why);
+
+    memory->registered = status == GF_OK;
+    return status;
+}
+
+gf_status gf_net_memory_open(struct gf_connector *c, struct gf_wire *wire, size_t bytes, struct gf_net_memory *memory,
+                             struct gf_reason *why)
+{
+    *memory = (struct gf_net_memory){ .device = false };
+    gf_status status = gf_device_pinned_alloc(c->device, bytes, &memory->user, why);
+
+    if (status != GF_OK) {
+        memory->user = NULL;
+        return status;
+    }
+    return register_memory(c, wire, bytes, memory, why);
+}
+
+static gf_status open_in_device(struct gf_connector *c, struct gf_wire *wire, struct gf_net_memory *memory, struct gf_reason *why)
+{
+    *memory = (struct gf_net_memory){ .device = true };
+    if (!wire->caps.device_memory) {
+        gf_reason_set(why, "%s does not reach device memory", wire->name);
+        return GF_ERR_UNSUPPORTED;
+    }
+    if (!c->is_sender && gf_net_needs_flush(c->net, true) && !wire->caps.flush) {
+        gf_reason_set(why, "%s has no flush, which device memory needs", wire->name);
+        return GF_ERR_UNSUPPORTED;
+    }
+    gf_status status = gf_slots_alloc(c, &memory->user, why);
+
+    return status == GF_OK ? register_memory(c, wire, gf_layout_slots_bytes(&c->shape), memory, why) : status;
+}
+
+gf_status gf_net_slots_open(struct gf_connector *c, struct gf_wire *wire, struct gf_net_memory *memory, struct gf_reason *why)
+{
+    enum gf_choice choice = gf_net_config_of(c->net)->device_memory;
+
+    if (choice != GF_CHOICE_NO) {
+        gf_status status = open_in_device(c, wire, memory, why);
+
+        if (status != GF_ERR_UNSUPPORTED || choice == GF_CHOICE_YES) {
+            return status;
+        }
+        gf_net_memory_close(c, wire, memory);
+    }
+    if (!c->is_sender && gf_net_needs_flush(c->net, false) && !wire->caps.flush) {
+        gf_reason_set(why, "%s has no flush: leave the setting net_flush at auto or off", wire->name);
+        return GF_ERR_UNSUPPORTED;
+    }
+    return gf_net_memory_open(c, wire, gf_layout_slots_bytes(&c->shape), memory, why);
+}
+
+void gf_net_memory_close(struct gf_connector *c, struct gf_wire *wire, struct gf_net_memory *memory)
+{
+    if (memory->registered) {
+        wire->ops->forget(wire, &memory->wire);
+    }
+    if (memory->user && memory->device) {
+        gf_device_free(c->device, memory->user);
+    } else if (memory->user) {
+        gf_device_pinned_free(c->device, memory->user);
+    }
+    *memory = (struct gf_net_memory){ .device = false };
+}
