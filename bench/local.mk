@@ -18,3 +18,9 @@ bench_host_overhead_LDADD = $(MPI_LIBS)
 dist_pkgdata_DATA = bench/plot.py
 
 EXTRA_DIST += bench/host_overhead.sh bench/scaling.py bench/scaling.json
+
+# What wires between nodes can do; wire_bench.sh compares.
+noinst_PROGRAMS += bench/wire_bench
+bench_wire_bench_SOURCES = bench/wire_bench.c
+bench_wire_bench_LDADD = libgfcore.la libgpufifo.la
+EXTRA_DIST += bench/wire_bench.sh

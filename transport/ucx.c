@@ -65,7 +65,7 @@ static gf_status context_open(struct gf_ucx_wire *wire, struct gf_reason *why)
 {
     ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES,
-        .features = UCP_FEATURE_RMA | UCP_FEATURE_AM,
+        .features = UCP_FEATURE_AM,
     };
     ucp_config_t *config;
     ucs_status_t status = wire->ucx.ucp_config_read(NULL, NULL, &config);
@@ -257,7 +257,7 @@ static gf_status register_memory(struct gf_wire *base, const struct gf_wire_rang
     return GF_OK;
 }
 
-/* No short data are stored there any more. */
+/* No peer puts there any more. */
 static void forget(struct gf_wire *base, struct gf_wire_memory *memory)
 {
     struct gf_ucx_wire *wire = gf_ucx_wire_of(base);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The UCX wire: every network that UCX knows (TCP, EFA, Slingshot, …), by puts and active messages of a worker of our own. Which
+ * The UCX wire: every network that UCX knows (TCP, EFA, Slingshot, …), by active messages of a worker of our own. Which
  * interfaces it takes stays UCX's choice: UCX_NET_DEVICES and UCX_TLS narrow it. It lives beside Open MPI's own use of UCX.
  *
  *   - A process that lanes lead to is one endpoint, however many lanes there are. It stays open until the wire is closed, or it
  *     fails; then all lanes to that process are broken, and no others.
- *   - Large data are put (ucp_put_nbx); a notification of data that were put is an active message that follows their flush. Short
- *     data travel in the notification itself, and are checked and stored by its receiver.
- *   - A key that was announced stays known until the lane ends. One that was never announced looks like one that has not arrived
- *     yet: GF_NO_RESOURCE.
+ *   - A put is an active message whose data the receiver stores where they belong, by memcpy from the message if it is short, else
+ *     by rendezvous, which UCX does without a copy where the network can. Not ucp_put_nbx: where UCX has to emulate it (TCP), a
+ *     process that was put to is ended by UCX if its peer dies before the acknowledgement, and nobody checks where data go.
+ *   - What a peer may not do, the receiver refuses, and both ends of the lane break. So a wrong key is not noticed at once.
  *   - Destroying a lane whose data are still on their way waits for them, for a second at most; then the endpoint is given up.
  *   - Of struct gf_wire_config only the log is used.
  *   - UCX's library is opened by dlopen with the first wire: where none is opened, nothing of UCX is in the process.

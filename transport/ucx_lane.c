@@ -161,7 +161,6 @@ gf_status gf_ucx_lane_break(struct gf_ucx_lane *lane, gf_status status, const ch
         va_end(arguments);
         lane->status = status;
         gf_host_publish_flag(&lane->broken, 1);
-        gf_ucx_notes_drop(lane);
     }
     return status;
 }
@@ -200,8 +199,8 @@ static void tickets_drop(struct gf_ucx_wire *wire, const struct gf_ucx_lane *lan
     }
 }
 
-/* What has begun arrives, notifications included, or the peer is given up. Afterwards nothing of the lane is under way, unless
- * UCX itself does not let go of it. */
+/* What has begun arrives, or the peer is given up. Afterwards nothing of the lane is under way, unless UCX itself does not let go
+ * of it. */
 static void settle(struct gf_ucx_wire *wire, struct gf_ucx_lane *lane)
 {
     if (lane->in_flight == 0 || (!lane->peer->broken && gf_ucx_wait(wire, all_ended, lane))) {
@@ -214,17 +213,6 @@ static void settle(struct gf_ucx_wire *wire, struct gf_ucx_lane *lane)
     gf_ucx_wait(wire, all_ended, lane);
 }
 
-static void rkeys_destroy(struct gf_ucx_lane *lane)
-{
-    for (size_t i = 0; i < lane->keys.count; i++) {
-        struct gf_ucx_key *key = lane->keys.entries[i].value;
-
-        if (key->rkey != NULL) {
-            gf_ucx_of(lane)->ucx.ucp_rkey_destroy(key->rkey);
-        }
-    }
-}
-
 void gf_ucx_destroy(struct gf_wire_lane *base)
 {
     struct gf_ucx_lane *lane = gf_ucx_lane_of(base);
@@ -234,9 +222,6 @@ void gf_ucx_destroy(struct gf_wire_lane *base)
     lane->destroyed = true;
     tickets_drop(wire, lane);
     settle(wire, lane);
-    if (lane->in_flight == 0) {
-        rkeys_destroy(lane);
-    }
     if (lane->peer != NULL) {
         gf_ucx_peer_leave(lane->peer);
         lane->peer = NULL;
@@ -252,10 +237,6 @@ void gf_ucx_destroy(struct gf_wire_lane *base)
 void gf_ucx_lane_free(struct gf_ucx_lane *lane)
 {
     if (lane != NULL) {
-        for (size_t i = 0; i < lane->keys.count; i++) {
-            free(lane->keys.entries[i].value);
-        }
-        gf_key_table_release(&lane->keys);
         gf_key_table_release(&lane->announced);
         free(lane->ring);
         free(lane->base.lines);

@@ -14,9 +14,8 @@
     F(ucp_get_version_string) F(ucp_config_read) F(ucp_config_release) F(ucp_init_version) F(ucp_cleanup)               \
     F(ucp_worker_create) F(ucp_worker_destroy) F(ucp_worker_query) F(ucp_worker_release_address)                        \
     F(ucp_worker_progress) F(ucp_worker_set_am_recv_handler)                                                            \
-    F(ucp_ep_create) F(ucp_ep_close_nbx) F(ucp_ep_flush_nbx) F(ucp_ep_print_info) F(ucp_ep_rkey_unpack)                 \
-    F(ucp_mem_map) F(ucp_mem_unmap) F(ucp_rkey_pack) F(ucp_rkey_buffer_release) F(ucp_rkey_destroy)                     \
-    F(ucp_put_nbx) F(ucp_am_send_nbx) F(ucp_request_free) F(ucs_status_string)
+    F(ucp_ep_create) F(ucp_ep_close_nbx) F(ucp_ep_print_info) F(ucp_mem_map) F(ucp_mem_unmap)                           \
+    F(ucp_am_send_nbx) F(ucp_am_recv_data_nbx) F(ucp_request_free) F(ucs_status_string)
 
 struct gf_ucx_library {
 #define GF_UCX_MEMBER(name) __typeof__(&name) name;

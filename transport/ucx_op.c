@@ -39,9 +39,6 @@ struct gf_ucx_op *gf_ucx_op_begin(struct gf_ucx_lane *lane, const struct gf_wire
     struct gf_ucx_wire *wire = gf_ucx_of(lane);
     struct gf_ucx_op *op = wire->spare;
 
-    if (lane->in_flight >= GF_UCX_IN_FLIGHT) {
-        return NULL;
-    }
     if (op != NULL) {
         wire->spare = op->next;
     } else {
@@ -53,11 +50,7 @@ struct gf_ucx_op *gf_ucx_op_begin(struct gf_ucx_lane *lane, const struct gf_wire
     lane->in_flight++;
     op->lane = lane;
     op->ticket = ticket != NULL ? *ticket : (struct gf_wire_ticket){0};
-    op->flushing = false;
     op->header = (struct gf_ucx_header){.lane = lane->theirs};
-    op->payload = NULL;
-    op->payload_bytes = 0;
-    op->owned = NULL;
     return op;
 }
 
@@ -66,7 +59,6 @@ void gf_ucx_op_end(struct gf_ucx_op *op, ucs_status_t status)
     struct gf_ucx_lane *lane = op->lane;
     struct gf_ucx_wire *wire = gf_ucx_of(lane);
 
-    free(op->owned);
     lane->in_flight--;
     if (status != UCS_OK) {
         gf_ucx_lane_fail(lane, status);

@@ -26,19 +26,23 @@ enum {
     GF_UCX_MESSAGE = 0,            /* our active message's number; the worker is our own */
     GF_UCX_LINES = 8,              /* of one put_lines */
     GF_UCX_IN_FLIGHT = 128,        /* operations of a lane under way: UCX itself would queue without end */
-    GF_UCX_SHORT = 4096,           /* data up to so many bytes travel in the notification */
     GF_UCX_WAIT_MS = 1000          /* what destroy and close wait for a peer that does not answer */
 };
 
-enum gf_ucx_kind { GF_UCX_KIND_KEY = 1, GF_UCX_KIND_NOTIFY, GF_UCX_KIND_LINES };
+enum gf_ucx_kind {
+    GF_UCX_KIND_PUT = 1,
+    GF_UCX_KIND_NOTIFY,            /* with data or without */
+    GF_UCX_KIND_LINES,
+    GF_UCX_KIND_REFUSAL            /* the other end has broken the lane, since what it was sent does not agree */
+};
 
 /* The header of each of our active messages; plain bytes. */
 struct gf_ucx_header {
     uint64_t lane;                 /* the receiver's number of it */
     uint32_t kind;
-    uint32_t key;                  /* KEY: announced, its packed form follows. NOTIFY: of the short data that follow */
-    uint64_t address, bytes;       /* KEY: what may be put into. NOTIFY: where the short data go */
-    uint64_t step;                 /* NOTIFY: how many were sent before. LINES: index of the first */
+    uint32_t key;                  /* PUT, NOTIFY: where the data go that follow */
+    uint64_t address, bytes;
+    uint64_t step;                 /* PUT, NOTIFY: how many of both were sent before. LINES: index of the first */
     uint64_t immediate;            /* NOTIFY */
 };
 
@@ -55,16 +59,12 @@ struct gf_ucx_peer {
     char path[96];                 /* for people: what UCX took, "tcp/eth0" */
 };
 
-/* Something under way: from a call of put, announce… to its last callback. */
+/* Something under way: a message that is sent, or data that are received. */
 struct gf_ucx_op {
     struct gf_ucx_op *next;
     struct gf_ucx_lane *lane;
     struct gf_wire_ticket ticket;
-    bool flushing;                 /* a notification whose data are not known to have arrived */
-    struct gf_ucx_header header;
-    const void *payload;           /* of the message: the caller's source, or `lines`, or `owned` */
-    size_t payload_bytes;
-    void *owned;                   /* to be freed at the end */
+    struct gf_ucx_header header;   /* sent, or received */
     unsigned char lines[GF_UCX_LINES * GF_WIRE_LINE];
 };
 
@@ -73,15 +73,10 @@ struct gf_ucx_queue {
     struct gf_ucx_op *first, *last;
 };
 
-/* What a peer announced. */
-struct gf_ucx_key {
-    uint64_t address, bytes;
-    ucp_rkey_h rkey;               /* null until it is first needed */
-    unsigned char packed[];
-};
-
-struct gf_ucx_notification {
-    bool here;
+/* A put or notification at the receiver. Zeroed: it has not come. */
+struct gf_ucx_arrival {
+    bool known, done;              /* its message has come; its data, too */
+    bool notify;
     uint32_t immediate;
 };
 
@@ -95,15 +90,14 @@ struct gf_ucx_lane {
     gf_status status;
     struct gf_reason why;
 
-    struct gf_key_table keys;      /* struct gf_ucx_key, the peer's */
-    struct gf_ucx_queue notes;     /* notifications that wait for a flush, or for those before them */
-    uint64_t notified;             /* notifications begun */
+    uint64_t sent;                 /* puts and notifications begun */
     unsigned in_flight;            /* ops */
-    bool unflushed;                /* data were put since the last flush */
 
     struct gf_key_table announced; /* struct gf_wire_memory, ours, that the peer may put into */
-    struct gf_ucx_notification *ring;   /* [ring_size], a power of two ≥ expected - taken */
-    uint64_t ring_size, expected, taken;
+    uint64_t expected, notified;   /* notifications that may come, and that came: since ever */
+    uint64_t taken;                /* the first put or notification that has not been done and taken */
+    struct gf_ucx_arrival *ring;   /* [ring_size], a power of two, from `taken` on */
+    uint64_t ring_size;
 };
 
 /* An address: this, the worker's own, and the lane's number. Plain bytes. */
@@ -192,11 +186,11 @@ gf_status gf_ucx_put_notify(struct gf_wire_lane *lane, const struct gf_wire_memo
                             const struct gf_wire_place *to, size_t bytes, uint32_t immediate,
                             const struct gf_wire_ticket *ticket);
 gf_status gf_ucx_put_lines(struct gf_wire_lane *lane, uint32_t index, const void *lines, uint32_t count);
-/* Those that have not left yet are lost. */
-void gf_ucx_notes_drop(struct gf_ucx_lane *lane);
+/* Tells the other end that this one has broken. */
+void gf_ucx_refuse(struct gf_ucx_lane *lane);
 
 /* ucx_op.c */
-/* Null: as many are under way as may be, or there is no memory. */
+/* Null: there is no memory. */
 struct gf_ucx_op *gf_ucx_op_begin(struct gf_ucx_lane *lane, const struct gf_wire_ticket *ticket);
 /* Its ticket will be handed out; or, after an error, the lane is broken. */
 void gf_ucx_op_end(struct gf_ucx_op *op, ucs_status_t status);

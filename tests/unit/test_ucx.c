@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the UCX wire does with messages that no peer of ours sends: the lane breaks, or nobody is meant, and nothing is written.
- * Run by wire_ucx.sh.
+ * What the UCX wire does with messages that no peer of ours sends: the lane breaks, or nobody is meant, and nothing is written;
+ * and with messages that come in another order than they were sent. Run by wire_ucx.sh.
  */
 #include "wire_ends.h"
 
@@ -18,7 +18,7 @@ enum { STRANGE = 4096 };           /* memory that is registered, but announced t
 struct victim {
     struct wire_pair *pair;
     struct gf_ucx_lane *lane;
-    struct gf_ucx_header notify, lines, key;
+    struct gf_ucx_header notify, lines;
 };
 
 static char payload[20 * GF_WIRE_LINE];
@@ -37,12 +37,9 @@ static struct victim victim_of(void **state)
         .key = pair->b.memory.key,
         .address = (uintptr_t)pair->b.memory.address,
         .bytes = 8,
-        .step = lane->expected,
+        .step = lane->taken,
     };
     victim.lines = (struct gf_ucx_header){.lane = lane->number, .kind = GF_UCX_KIND_LINES};
-    victim.key = (struct gf_ucx_header){
-        .lane = lane->number, .kind = GF_UCX_KIND_KEY, .key = 1000, .address = 4096, .bytes = 4096,
-    };
     assert_int_equal(wire_tested->expect(pair->b.lane), GF_OK);
     return victim;
 }
@@ -92,8 +89,6 @@ static void test_what_is_right_is_taken(void **state)
     victim.lines.step = WIRE_LINES - 8;
     receive(&victim, &victim.lines, 8 * GF_WIRE_LINE);
     assert_memory_equal(victim.pair->b.lane->lines + (WIRE_LINES - 8) * GF_WIRE_LINE, payload, 8 * GF_WIRE_LINE);
-    receive(&victim, &victim.key, 20);
-    assert_non_null(gf_key_table_find(&victim.lane->keys, 1000));
     assert_int_equal(wire_tested->state(victim.pair->b.lane, NULL), GF_OK);
 }
 
@@ -106,8 +101,6 @@ static void test_messages_for_nobody_are_ignored(void **state)
     struct gf_wire_address address;
 
     assert_int_equal(gf_ucx_receive(victim.pair->b.wire, &other, sizeof other - 1, payload, 8, &param), UCS_OK);
-    param.recv_attr = UCP_AM_RECV_ATTR_FLAG_RNDV;
-    assert_int_equal(gf_ucx_receive(victim.pair->b.wire, &other, sizeof other, payload, 8, &param), UCS_OK);
     other.lane = UINT64_MAX;
     receive(&victim, &other, 8);
     assert_int_equal(wire_tested->create(victim.pair->b.wire, 1, &lane, &address, NULL), GF_OK);
@@ -122,9 +115,9 @@ static void test_messages_for_nobody_are_ignored(void **state)
     assert_untouched(&victim);
 }
 
-static void test_notifications_that_nobody_expects(void **state)
+static void test_messages_out_of_turn(void **state)
 {
-    static const int64_t steps[] = {1, 2, 1000000, -1, INT64_MIN};
+    static const int64_t steps[] = {4096, 1000000, -1, INT64_MIN};
 
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
         struct victim victim = victim_of(state);
@@ -135,6 +128,19 @@ static void test_notifications_that_nobody_expects(void **state)
         wire_pair_close(state);
         wire_pair_open(state);
     }
+}
+
+static void test_notifications_that_nobody_expects(void **state)
+{
+    struct victim victim = victim_of(state);
+
+    victim.notify.bytes = 0;
+    victim.notify.step += 100;
+    receive(&victim, &victim.notify, 0);
+    assert_int_equal(wire_tested->state(victim.pair->b.lane, NULL), GF_OK);
+    victim.notify.step -= 100;
+    receive(&victim, &victim.notify, 0);
+    assert_broken(&victim);
 }
 
 static void test_a_notification_that_comes_twice(void **state)
@@ -216,26 +222,126 @@ static void test_lines_that_do_not_fit(void **state)
     }
 }
 
-static void test_keys_of_nothing(void **state)
-{
-    for (int i = 0; i < 5; i++) {
-        struct victim victim = victim_of(state);
-
-        victim.key.key = i == 0 ? victim.pair->b.place.key : victim.key.key;
-        victim.key.bytes = i == 1 ? 0 : i == 2 ? UINT64_MAX : victim.key.bytes;
-        receive(&victim, &victim.key, i == 3 ? 0 : i == 4 ? 1 << 20 : 20);
-        assert_broken(&victim);
-        wire_pair_close(state);
-        wire_pair_open(state);
-    }
-}
-
-static void test_messages_of_no_known_kind(void **state)
+static void test_a_message_of_no_known_kind_breaks_both_ends(void **state)
 {
     struct victim victim = victim_of(state);
+    struct gf_reason why = {""};
 
     victim.notify.kind = 77;
     receive(&victim, &victim.notify, 8);
+    assert_broken(&victim);
+    WIRE_UNTIL(victim.pair, wire_tested->state(victim.pair->a.lane, &why) == GF_ERR_PEER);
+    assert_non_null(strstr(why.text, "refused"));
+}
+
+/* Networks of these tests keep order by themselves; UCX promises none. */
+static void test_what_comes_out_of_order_is_taken_in_order(void **state)
+{
+    enum { COUNT = 50 };
+    struct victim victim = victim_of(state);
+    uint64_t first = victim.notify.step;
+    uint32_t immediate;
+
+    for (int i = 0; i < COUNT; i++) {
+        WIRE_BEGIN(victim.pair, wire_tested->expect(victim.pair->b.lane));
+    }
+    /* Every third is a notification; the others are puts. */
+    for (uint32_t i = 3 * COUNT; i-- > 0;) {
+        assert_false(wire_tested->take(victim.pair->b.lane, &immediate));
+        victim.notify.kind = i % 3 == 2 ? GF_UCX_KIND_NOTIFY : GF_UCX_KIND_PUT;
+        victim.notify.immediate = i;
+        victim.notify.step = first + i;
+        receive(&victim, &victim.notify, 8);
+    }
+    for (uint32_t i = 2; i < 3 * COUNT; i += 3) {
+        assert_true(wire_tested->take(victim.pair->b.lane, &immediate));
+        assert_int_equal(immediate, i);
+    }
+    assert_false(wire_tested->take(victim.pair->b.lane, &immediate));
+    assert_int_equal(wire_tested->state(victim.pair->b.lane, NULL), GF_OK);
+}
+
+/* UCX's call for data that come by rendezvous, which end when the test says so. */
+static struct {
+    ucp_request_param_t param[4];
+    void *to[4];
+    unsigned count;
+} fetched;
+
+static ucs_status_ptr_t fetch(ucp_worker_h worker, void *description, void *to, size_t bytes, const ucp_request_param_t *param)
+{
+    (void)worker, (void)description, (void)bytes;
+    fetched.param[fetched.count] = *param;
+    fetched.to[fetched.count] = to;
+    return &fetched.param[fetched.count++];
+}
+
+static void free_nothing(void *request)
+{
+    (void)request;
+}
+
+static void fetch_ends(struct victim *victim, unsigned i, ucs_status_t status)
+{
+    struct gf_ucx_library *ucx = &gf_ucx_of(victim->lane)->ucx, kept = *ucx;
+
+    ucx->ucp_request_free = free_nothing;
+    fetched.param[i].cb.recv_am(&fetched.param[i], status, 8, fetched.param[i].user_data);
+    *ucx = kept;
+}
+
+/* Three messages, of which the first two come by rendezvous. */
+static struct victim fetch_two(void **state)
+{
+    struct victim victim = victim_of(state);
+    struct gf_ucx_library *ucx = &gf_ucx_of(victim.lane)->ucx, kept = *ucx;
+    ucp_am_recv_param_t param = {.recv_attr = UCP_AM_RECV_ATTR_FLAG_RNDV};
+
+    fetched.count = 0;
+    ucx->ucp_am_recv_data_nbx = fetch;
+    WIRE_BEGIN(victim.pair, wire_tested->expect(victim.pair->b.lane));
+    for (unsigned i = 0; i < 2; i++, victim.notify.step++) {
+        victim.notify.kind = i == 0 ? GF_UCX_KIND_PUT : GF_UCX_KIND_NOTIFY;
+        assert_int_equal(gf_ucx_receive(victim.pair->b.wire, &victim.notify, sizeof victim.notify, payload, 8, &param), UCS_OK);
+    }
+    *ucx = kept;
+    assert_int_equal(fetched.count, 2);
+    assert_ptr_equal(fetched.to[0], victim.pair->b.memory.address);
+    receive(&victim, &victim.notify, 8);
+    return victim;
+}
+
+static void test_notifications_wait_for_data_that_are_fetched(void **state)
+{
+    struct victim victim = fetch_two(state);
+    uint32_t immediate;
+
+    assert_false(wire_tested->take(victim.pair->b.lane, &immediate));
+    fetch_ends(&victim, 1, UCS_OK);
+    assert_false(wire_tested->take(victim.pair->b.lane, &immediate));
+    fetch_ends(&victim, 0, UCS_OK);
+    assert_true(wire_tested->take(victim.pair->b.lane, &immediate));
+    assert_true(wire_tested->take(victim.pair->b.lane, &immediate));
+    assert_false(wire_tested->take(victim.pair->b.lane, &immediate));
+}
+
+static void test_data_that_cannot_be_fetched_break_the_lane(void **state)
+{
+    struct victim victim = fetch_two(state);
+    uint32_t immediate;
+
+    fetch_ends(&victim, 1, UCS_OK);
+    fetch_ends(&victim, 0, UCS_ERR_IO_ERROR);
+    assert_false(wire_tested->take(victim.pair->b.lane, &immediate));
+    assert_int_equal(wire_tested->state(victim.pair->b.lane, NULL), GF_ERR_PEER);
+}
+
+static void test_a_rendezvous_of_anything_else_is_refused(void **state)
+{
+    struct victim victim = victim_of(state);
+    ucp_am_recv_param_t param = {.recv_attr = UCP_AM_RECV_ATTR_FLAG_RNDV};
+
+    assert_true(gf_ucx_receive(victim.pair->b.wire, &victim.lines, sizeof victim.lines, payload, 64, &param) != UCS_OK);
     assert_broken(&victim);
 }
 
@@ -269,13 +375,17 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         CASE(test_what_is_right_is_taken),
         CASE(test_messages_for_nobody_are_ignored),
+        CASE(test_messages_out_of_turn),
         CASE(test_notifications_that_nobody_expects),
         CASE(test_a_notification_that_comes_twice),
         CASE(test_short_data_that_go_elsewhere),
         CASE(test_short_data_for_memory_that_was_forgotten),
         CASE(test_lines_that_do_not_fit),
-        CASE(test_keys_of_nothing),
-        CASE(test_messages_of_no_known_kind),
+        CASE(test_a_message_of_no_known_kind_breaks_both_ends),
+        CASE(test_what_comes_out_of_order_is_taken_in_order),
+        CASE(test_notifications_wait_for_data_that_are_fetched),
+        CASE(test_data_that_cannot_be_fetched_break_the_lane),
+        CASE(test_a_rendezvous_of_anything_else_is_refused),
         cmocka_unit_test(test_keys_are_found_in_any_order),
     };
 

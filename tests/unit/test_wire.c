@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What transport/wire.h promises, held against the wire that the first argument names ("ucx"). The network has to be there:
- * tests/unit/wire_ucx.sh chooses one that always is. Two wires of one process here, two processes in wire_processes.c.
+ * tests/unit/wire_ucx.sh chooses one that always is. Two wires of one process here and in wire_faults.c, two processes in
+ * wire_processes.c.
  */
 #include "wire_ends.h"
 
@@ -13,7 +14,7 @@
 
 #include "core/host_ordered.h"
 #include "transport/wires.h"
-#include "wire_processes.h"
+#include "wire_cases.h"
 
 const struct gf_wire_ops *wire_tested;
 
@@ -150,129 +151,6 @@ static void test_lines_arrive_whole(void **state)
     }
 }
 
-/* Either end may notice. */
-static bool broken(struct wire_pair *pair)
-{
-    return wire_tested->state(pair->a.lane, NULL) != GF_OK || wire_tested->state(pair->b.lane, NULL) != GF_OK;
-}
-
-static void test_lines_beyond_the_last_break_the_lane(void **state)
-{
-    struct wire_pair *pair = *state;
-    char lines[2 * GF_WIRE_LINE];
-    struct gf_reason why = {""};
-
-    memset(lines, 1, sizeof lines);
-    if (wire_tested->put_lines(pair->a.lane, WIRE_LINES - 1, lines, 2) == GF_OK) {
-        WIRE_UNTIL(pair, broken(pair));
-    }
-    for (size_t i = 0; i < WIRE_LINES * GF_WIRE_LINE; i++) {
-        assert_int_equal(pair->b.lane->lines[i], 0);
-    }
-    if (wire_tested->state(pair->b.lane, &why) != GF_OK) {
-        assert_true(why.text[0] != '\0');
-    }
-}
-
-/* Makes some turns in which nothing may happen, however many. */
-static void turns(struct wire_pair *pair)
-{
-    for (int i = 0; i < 2000; i++) {
-        wire_pair_progress(pair);
-    }
-}
-
-static void assert_untouched(struct wire_pair *pair)
-{
-    for (size_t i = 0; i < WIRE_MEMORY; i++) {
-        if (pair->b.memory.address[i] != 0) {
-            fail_msg("byte %zu was written", i);
-        }
-    }
-}
-
-static void test_a_key_of_nothing_writes_nothing(void **state)
-{
-    struct wire_pair *pair = *state;
-    struct gf_wire_place place = {pair->a.place.address, pair->a.place.key + 12345};
-
-    memset(pair->a.memory.address, 1, WIRE_MEMORY);
-    for (int i = 0; i < 2; i++) {
-        gf_status status = wire_tested->put(pair->a.lane, &pair->a.memory, pair->a.memory.address, &place, i ? 8 : 100000, NULL);
-
-        if (status == GF_OK) {
-            WIRE_UNTIL(pair, broken(pair));
-        } else {
-            assert_true(status == GF_NO_RESOURCE || broken(pair));
-        }
-        turns(pair);
-    }
-    assert_untouched(pair);
-}
-
-/* Short and long, before and behind. */
-static void test_a_put_outside_of_the_range_breaks_the_lane(void **state)
-{
-    static const struct { long offset; size_t bytes; } puts[] = {
-        {WIRE_MEMORY - 4, 8}, {WIRE_MEMORY - 4, 100000}, {-4, 8}, {-4, 100000}, {WIRE_MEMORY, 1}, {0, WIRE_MEMORY + 1},
-    };
-
-    wire_pair_close(state);
-    for (size_t i = 0; i < sizeof puts / sizeof puts[0]; i++) {
-        struct gf_reason why = {""};
-
-        wire_pair_open(state);
-        struct wire_pair *pair = *state;
-        struct gf_wire_place place = {pair->a.place.address + (uint64_t)puts[i].offset, pair->a.place.key};
-        gf_status status = GF_NO_RESOURCE;
-
-        memset(pair->a.memory.address, 1, WIRE_MEMORY);
-        WIRE_BEGIN(pair, wire_tested->expect(pair->b.lane));
-        WIRE_UNTIL(pair, (status = wire_tested->put_notify(pair->a.lane, &pair->a.memory, pair->a.memory.address, &place,
-                                                          puts[i].bytes, 0, NULL)) != GF_NO_RESOURCE);
-        WIRE_UNTIL(pair, wire_tested->state(pair->a.lane, &why) != GF_OK);
-        assert_true(why.text[0] != '\0');
-        assert_true(wire_tested->put(pair->a.lane, &pair->a.memory, pair->a.memory.address, &pair->a.place, 8, NULL) < 0);
-        turns(pair);
-        assert_untouched(pair);
-        if (i + 1 < sizeof puts / sizeof puts[0]) {
-            wire_pair_close(state);
-        }
-    }
-}
-
-static void test_a_lane_that_was_never_connected_is_destroyed(void **state)
-{
-    struct wire_pair *pair = *state;
-    struct gf_wire_lane *lane;
-    struct gf_wire_address address;
-
-    for (uint32_t lines = 0; lines < 3; lines++) {
-        assert_int_equal(wire_tested->create(pair->a.wire, lines, &lane, &address, NULL), GF_OK);
-        assert_true(address.bytes > 0 && address.bytes <= sizeof address.data);
-        wire_tested->destroy(lane);
-    }
-}
-
-static void test_an_address_that_was_spoilt_is_refused(void **state)
-{
-    struct wire_pair *pair = *state;
-    struct gf_wire_lane *lane;
-    struct gf_wire_address mine, spoilt[3] = {pair->b.address, pair->b.address, pair->b.address};
-
-    spoilt[0].bytes = 0;
-    spoilt[1].bytes -= 1;
-    spoilt[2].data[0] ^= 1;
-    for (size_t i = 0; i < 3; i++) {
-        struct gf_reason why = {""};
-
-        assert_int_equal(wire_tested->create(pair->a.wire, 1, &lane, &mine, NULL), GF_OK);
-        assert_true(wire_tested->connect(lane, &spoilt[i], &why) < 0);
-        assert_true(why.text[0] != '\0');
-        wire_tested->destroy(lane);
-    }
-}
-
 static void test_many_lanes_do_not_mix(void **state)
 {
     enum { LANES = 40 };
@@ -406,17 +284,18 @@ int main(int count, char **arguments)
         CASE(test_nothing_can_be_put_and_notified),
         CASE(test_notifications_keep_their_order),
         CASE(test_lines_arrive_whole),
-        CASE(test_lines_beyond_the_last_break_the_lane),
-        CASE(test_a_key_of_nothing_writes_nothing),
-        CASE(test_a_put_outside_of_the_range_breaks_the_lane),
-        CASE(test_a_lane_that_was_never_connected_is_destroyed),
-        CASE(test_an_address_that_was_spoilt_is_refused),
+        CASE(wire_test_lines_beyond_the_last_break_the_lane),
+        CASE(wire_test_a_key_of_nothing_writes_nothing),
+        CASE(wire_test_a_put_outside_of_the_range_breaks_the_lane),
+        CASE(wire_test_a_lane_that_was_never_connected_is_destroyed),
+        CASE(wire_test_an_address_that_was_spoilt_is_refused),
         CASE(test_many_lanes_do_not_mix),
         CASE(test_what_has_a_ticket_arrives_though_the_lane_is_destroyed),
         CASE(test_operations_are_counted),
         CASE(test_other_threads_may_set_up_meanwhile),
         cmocka_unit_test(wire_test_two_processes),
         CASE(wire_test_a_killed_peer_breaks_its_lanes_alone),
+        cmocka_unit_test(wire_test_a_peer_that_is_killed_while_it_sends),
         cmocka_unit_test(wire_test_a_stopped_peer_does_not_keep_us),
     };
     const char *name = count > 1 ? arguments[1] : "";

@@ -4,7 +4,7 @@
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_wire
 tests_unit_test_wire_SOURCES = tests/unit/test_wire.c tests/unit/wire_ends.c tests/unit/wire_ends.h \
-    tests/unit/wire_processes.c tests/unit/wire_processes.h
+    tests/unit/wire_cases.h tests/unit/wire_faults.c tests/unit/wire_processes.c
 tests_unit_test_wire_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_unit_test_wire_LDADD = libgfcore.la libgpufifo.la $(CMOCKA_LIBS)
 if HAVE_UCX

@@ -2,7 +2,7 @@
  *
  * Two processes, one of which is killed, or stopped. They tell each other their addresses by a pipe.
  */
-#include "wire_processes.h"
+#include "wire_cases.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -217,6 +217,35 @@ void wire_test_a_killed_peer_breaks_its_lanes_alone(void **state)
     wire_tested->destroy(lanes[0]);
     wire_tested->destroy(lanes[1]);
     wire_end_close(&end);
+}
+
+/* Somewhere between its data and what ends them. */
+void wire_test_a_peer_that_is_killed_while_it_sends(void **state)
+{
+    unsigned seed = (unsigned)getpid(), draw = seed;
+
+    (void)state;
+    print_message("seed %u\n", seed);
+    for (int round = 0; round < 4; round++) {
+        struct wire_pair pair = {0};
+        struct child child = peer_open(&pair.a);
+        uint32_t back;
+
+        pair.b = pair.a;
+        echo(&pair, &pair.a, 8);
+        WIRE_BEGIN(&pair, wire_tested->expect(pair.a.lane));
+        WIRE_BEGIN(&pair, wire_tested->put_notify(pair.a.lane, &pair.a.memory, pair.a.memory.address, &pair.a.place, WIRE_MEMORY,
+                                                  WIRE_MEMORY, NULL));
+        for (int turns = rand_r(&draw) % 300; turns > 0 && !wire_tested->take(pair.a.lane, &back); turns--) {
+            wire_pair_progress(&pair);
+            sched_yield();
+        }
+        kill(child.pid, SIGKILL);
+        assert_int_equal(child_wait(&child), -1);
+        WIRE_UNTIL(&pair, wire_tested->put_notify(pair.a.lane, NULL, NULL, &pair.a.place, 0, 0, NULL) < 0 ||
+                              wire_tested->state(pair.a.lane, NULL) != GF_OK);
+        wire_end_close(&pair.a);
+    }
 }
 
 void wire_test_a_stopped_peer_does_not_keep_us(void **state)

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The UCX wire beside UCX's own benchmark of puts, in turn, over the interface that UCX_NET_DEVICES names (default: lo), by TCP:
+#   bench/wire_bench.sh BUILD-FOLDER [ROUNDS] [SIZE…]
+# Medians of the rounds in MB/s, their ratio, and the lowest and highest of each. Needs ucx_perftest (Debian and Ubuntu: ucx-utils).
+set -u
+
+build=${1:?give the build folder}
+rounds=${2:-5}
+shift $(($# < 2 ? $# : 2))
+[ $# -gt 0 ] || set -- 65536 262144 1048576 4194304
+export UCX_TLS=${UCX_TLS:-tcp,self} UCX_NET_DEVICES=${UCX_NET_DEVICES:-lo}
+command -v ucx_perftest > /dev/null || {
+    echo "ucx_perftest is missing (Debian and Ubuntu: ucx-utils)" >&2
+    exit 1
+}
+
+ours() {
+    timeout 120 "$build/bench/wire_bench" ucx stream "$1" "$2"
+}
+
+# Its third column from the end is the overall bandwidth in MiB/s.
+theirs() {
+    local port=$((20000 + RANDOM % 20000)) server
+    timeout 120 ucx_perftest -t ucp_put_bw -s "$1" -n "$2" -w 100 -p $port > /dev/null 2>&1 &
+    server=$!
+    sleep 0.5
+    timeout 120 ucx_perftest 127.0.0.1 -t ucp_put_bw -s "$1" -n "$2" -w 100 -p $port -f -v 2> /dev/null |
+        awk -F, '/^[0-9]/ { bandwidth = $(NF - 2) } END { printf "%.1f\n", bandwidth * 1.048576 }'
+    wait $server
+}
+
+# summary NUMBER…: median, lowest, highest.
+summary() {
+    printf '%s\n' "$@" | sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)], v[1], v[NR] }'
+}
+
+echo "| bytes | wire, MB/s | of rounds | ucx_perftest, MB/s | of rounds | ratio |"
+echo "|---|---|---|---|---|---|"
+for bytes in "$@"; do
+    count=$((2000000000 / bytes))
+    a=() b=()
+    for ((i = 0; i < rounds; i++)); do
+        a+=("$(ours "$bytes" $count)")
+        b+=("$(theirs "$bytes" $count)")
+    done
+    read -r median_a low_a high_a <<< "$(summary "${a[@]}")"
+    read -r median_b low_b high_b <<< "$(summary "${b[@]}")"
+    echo "| $bytes | $median_a | $low_a – $high_a | $median_b | $low_b – $high_b |" \
+        "$(awk "BEGIN { printf \"%.2f\", $median_a / $median_b }") |"
+done
