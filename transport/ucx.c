@@ -289,8 +289,10 @@ static bool progress(struct gf_wire *base)
     if (!gf_ucx_try_lock(wire)) {
         return false;
     }
+    gf_ucx_confirm_all(wire);
     some = wire->ucx.ucp_worker_progress(wire->worker) != 0;
     some |= gf_ucx_ops_collect(wire);
+    some |= wire->untold != NULL;
     gf_ucx_unlock(wire);
     return some;
 }

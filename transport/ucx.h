@@ -8,8 +8,11 @@
  *   - A put is an active message whose data the receiver stores where they belong, by memcpy from the message if it is short, else
  *     by rendezvous, which UCX does without a copy where the network can. Not ucp_put_nbx: where UCX has to emulate it (TCP), a
  *     process that was put to is ended by UCX if its peer dies before the acknowledgement, and nobody checks where data go.
+ *   - The ticket of a put or notification comes when it has arrived, in order: then nobody has to make progress for it any more.
+ *     The receiver says so by its next message, or in its next turn; progress answers true until it has.
  *   - What a peer may not do, the receiver refuses, and both ends of the lane break. So a wrong key is not noticed at once.
- *   - Destroying a lane whose data are still on their way waits for them, for a second at most; then the endpoint is given up.
+ *   - Destroying a lane whose data are still on their way waits for them, for a second at most; then they are lost, and where UCX
+ *     does not let go of them the endpoint is given up.
  *   - Of struct gf_wire_config only the log is used.
  *   - UCX's library is opened by dlopen with the first wire: where none is opened, nothing of UCX is in the process.
  *

@@ -35,7 +35,7 @@ struct gf_ucx_lane *gf_ucx_lane_find(const struct gf_ucx_wire *wire, uint64_t nu
     uint64_t slot = number & ((1u << SLOT_BITS) - 1);
     struct gf_ucx_lane *lane = slot < wire->lane_room ? wire->lanes[slot] : NULL;
 
-    return lane != NULL && lane->number == number && !lane->destroyed ? lane : NULL;
+    return lane != NULL && lane->number == number ? lane : NULL;
 }
 
 static gf_status place_take(struct gf_ucx_wire *wire, struct gf_ucx_lane *lane)
@@ -161,6 +161,7 @@ gf_status gf_ucx_lane_break(struct gf_ucx_lane *lane, gf_status status, const ch
         va_end(arguments);
         lane->status = status;
         gf_host_publish_flag(&lane->broken, 1);
+        gf_ucx_unconfirmed_end(lane);
     }
     return status;
 }
@@ -199,18 +200,25 @@ static void tickets_drop(struct gf_ucx_wire *wire, const struct gf_ucx_lane *lan
     }
 }
 
-/* What has begun arrives, or the peer is given up. Afterwards nothing of the lane is under way, unless UCX itself does not let go
- * of it. */
+/* What has begun arrives, or is lost after a while. Afterwards nothing of the lane is under way: where UCX itself does not let go,
+ * the endpoint is given up. */
 static void settle(struct gf_ucx_wire *wire, struct gf_ucx_lane *lane)
 {
-    if (lane->in_flight == 0 || (!lane->peer->broken && gf_ucx_wait(wire, all_ended, lane))) {
+    struct gf_ucx_peer *peer = lane->peer;
+
+    if (lane->in_flight == 0 || (!peer->broken && !peer->silent && gf_ucx_wait(wire, all_ended, lane))) {
         return;
     }
-    if (!lane->peer->broken) {
-        gf_log(wire->log, GF_LOG_WARN, "%s: a peer takes nothing any more, and is given up", wire->base.name);
+    peer->silent = true;
+    /* What has left, but was not confirmed. */
+    gf_ucx_lane_break(lane, GF_ERR_ABORTED, "the lane is destroyed");
+    if (lane->in_flight > 0) {
+        if (!peer->broken) {
+            gf_log(wire->log, GF_LOG_WARN, "%s: a peer takes nothing any more, and is given up", wire->base.name);
+        }
+        gf_ucx_peer_give_up(peer);
+        gf_ucx_wait(wire, all_ended, lane);
     }
-    gf_ucx_peer_give_up(lane->peer);
-    gf_ucx_wait(wire, all_ended, lane);
 }
 
 void gf_ucx_destroy(struct gf_wire_lane *base)
@@ -221,10 +229,10 @@ void gf_ucx_destroy(struct gf_wire_lane *base)
     gf_ucx_lock(wire);
     lane->destroyed = true;
     tickets_drop(wire, lane);
+    gf_ucx_confirm_all(wire);
     settle(wire, lane);
     if (lane->peer != NULL) {
         gf_ucx_peer_leave(lane->peer);
-        lane->peer = NULL;
     }
     /* Otherwise it is freed with the wire, when UCX cannot call back any more. */
     if (lane->in_flight == 0) {

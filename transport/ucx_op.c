@@ -50,6 +50,7 @@ struct gf_ucx_op *gf_ucx_op_begin(struct gf_ucx_lane *lane, const struct gf_wire
     lane->in_flight++;
     op->lane = lane;
     op->ticket = ticket != NULL ? *ticket : (struct gf_wire_ticket){0};
+    op->ended = false;
     op->header = (struct gf_ucx_header){.lane = lane->theirs};
     return op;
 }

@@ -137,18 +137,11 @@ void gf_ucx_peer_give_up(struct gf_ucx_peer *peer)
 
 void gf_ucx_peer_leave(struct gf_ucx_peer *peer)
 {
-    struct gf_ucx_peer **place = &peer->wire->peers;
-
     peer->lanes--;
-    if (peer->lanes > 0 || !peer->broken) {
-        return;
+    /* It remains in the list: UCX may still call back. */
+    if (peer->lanes == 0 && peer->broken) {
+        gf_ucx_peer_give_up(peer);
     }
-    gf_ucx_peer_give_up(peer);
-    while (*place != peer) {
-        place = &(*place)->next;
-    }
-    *place = peer->next;
-    free(peer);
 }
 
 void gf_ucx_peers_close(struct gf_ucx_wire *wire)

@@ -33,6 +33,7 @@ enum gf_ucx_kind {
     GF_UCX_KIND_PUT = 1,
     GF_UCX_KIND_NOTIFY,            /* with data or without */
     GF_UCX_KIND_LINES,
+    GF_UCX_KIND_ARRIVED,           /* nothing but what each header tells of it */
     GF_UCX_KIND_REFUSAL            /* the other end has broken the lane, since what it was sent does not agree */
 };
 
@@ -44,11 +45,12 @@ struct gf_ucx_header {
     uint64_t address, bytes;
     uint64_t step;                 /* PUT, NOTIFY: how many of both were sent before. LINES: index of the first */
     uint64_t immediate;            /* NOTIFY */
+    uint64_t arrived;              /* so many puts and notifications of the receiver's have arrived at the sender, without a gap */
 };
 
 struct gf_ucx_wire;
 
-/* An endpoint. The wire's, until it is closed or the last lane has left a broken one. */
+/* An endpoint. The wire's, until that is closed. */
 struct gf_ucx_peer {
     struct gf_ucx_peer *next;
     struct gf_ucx_wire *wire;
@@ -56,14 +58,17 @@ struct gf_ucx_peer {
     ucp_ep_h ep;                   /* null: given up */
     unsigned lanes;
     bool broken;
+    bool silent;                   /* it was waited for in vain, and has confirmed nothing since */
     char path[96];                 /* for people: what UCX took, "tcp/eth0" */
 };
 
-/* Something under way: a message that is sent, or data that are received. */
+/* Something under way: a message that is sent, or data that are received. A put or notification has ended when UCX says so and the
+ * peer says that it has arrived: then nobody has to make progress for it any more. */
 struct gf_ucx_op {
     struct gf_ucx_op *next;
     struct gf_ucx_lane *lane;
     struct gf_wire_ticket ticket;
+    bool ended;                    /* UCX has called back */
     struct gf_ucx_header header;   /* sent, or received */
     unsigned char lines[GF_UCX_LINES * GF_WIRE_LINE];
 };
@@ -90,12 +95,16 @@ struct gf_ucx_lane {
     gf_status status;
     struct gf_reason why;
 
-    uint64_t sent;                 /* puts and notifications begun */
+    uint64_t sent, confirmed;      /* puts and notifications begun; that the peer said have arrived */
+    struct gf_ucx_queue unconfirmed;   /* those, in order */
     unsigned in_flight;            /* ops */
 
     struct gf_key_table announced; /* struct gf_wire_memory, ours, that the peer may put into */
     uint64_t expected, notified;   /* notifications that may come, and that came: since ever */
     uint64_t taken;                /* the first put or notification that has not been done and taken */
+    uint64_t arrived, told;        /* the first that is not done; what the peer knows of it */
+    struct gf_ucx_lane *next_untold;   /* of the wire's list */
+    bool is_untold;
     struct gf_ucx_arrival *ring;   /* [ring_size], a power of two, from `taken` on */
     uint64_t ring_size;
 };
@@ -124,6 +133,7 @@ struct gf_ucx_wire {
     struct gf_ucx_lane **lanes;    /* [lane_room], null where there is none */
     uint64_t lane_room, lanes_made;
     struct gf_ucx_queue ended;     /* ops whose tickets progress hands out */
+    struct gf_ucx_lane *untold;    /* lanes whose peers are to be told what has arrived, unless a message has told them meanwhile */
     struct gf_ucx_op *spare;
     struct gf_wire_counts counts;
 };
@@ -188,6 +198,14 @@ gf_status gf_ucx_put_notify(struct gf_wire_lane *lane, const struct gf_wire_memo
 gf_status gf_ucx_put_lines(struct gf_wire_lane *lane, uint32_t index, const void *lines, uint32_t count);
 /* Tells the other end that this one has broken. */
 void gf_ucx_refuse(struct gf_ucx_lane *lane);
+/* Tells the other end what has arrived, if it does not know. */
+void gf_ucx_confirm(struct gf_ucx_lane *lane);
+/* The same for all lanes on the wire's list. */
+void gf_ucx_confirm_all(struct gf_ucx_wire *wire);
+/* Ends puts and notifications that have arrived, in order; of a broken lane, all of which UCX has called back. */
+void gf_ucx_unconfirmed_end(struct gf_ucx_lane *lane);
+/* The peer says how many have arrived. False: it cannot be. */
+bool gf_ucx_confirmed(struct gf_ucx_lane *lane, uint64_t arrived);
 
 /* ucx_op.c */
 /* Null: there is no memory. */

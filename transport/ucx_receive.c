@@ -108,10 +108,21 @@ static char *target_of(const struct gf_ucx_lane *lane, const struct gf_ucx_heade
     return bytes <= memory->bytes && offset <= memory->bytes - bytes ? memory->address + offset : NULL;
 }
 
+/* The peer will be told, by the next message or in the next turn. */
 static void arrival_done(struct gf_ucx_lane *lane, uint64_t step)
 {
+    struct gf_ucx_wire *wire = gf_ucx_of(lane);
+
     arrival_of(lane, step)->done = true;
+    while (lane->arrived - lane->taken < lane->ring_size && arrival_of(lane, lane->arrived)->done) {
+        lane->arrived++;
+    }
     puts_pass(lane);
+    if (lane->arrived != lane->told && !lane->is_untold) {
+        lane->is_untold = true;
+        lane->next_untold = wire->untold;
+        wire->untold = lane;
+    }
 }
 
 static void data_ended(struct gf_ucx_op *op, ucs_status_t status)
@@ -223,6 +234,8 @@ static ucs_status_t message_receive(struct gf_ucx_lane *lane, const struct gf_uc
     case GF_UCX_KIND_REFUSAL:
         gf_ucx_lane_break(lane, GF_ERR_PEER, "the peer has refused what was sent to it, a wrong place or number, and broken the lane");
         return UCS_OK;
+    case GF_UCX_KIND_ARRIVED:
+        return UCS_OK;
     default:
         return refuse(lane, "a message of unknown kind");
     }
@@ -244,8 +257,15 @@ ucs_status_t gf_ucx_receive(void *argument, const void *bytes_of_header, size_t 
     }
     memcpy(&header, bytes_of_header, sizeof header);
     lane = gf_ucx_lane_find(wire, header.lane);
-    /* Late messages for a lane that is destroyed, or broken, are nobody's. */
+    /* Late messages for a lane that is gone, or broken, are nobody's. */
     if (lane == NULL || lane->broken) {
+        return UCS_OK;
+    }
+    if (!gf_ucx_confirmed(lane, header.arrived)) {
+        refuse(lane, "word of the arrival of what was never sent to it");
+        return UCS_OK;
+    }
+    if (lane->destroyed) {
         return UCS_OK;
     }
     status = message_receive(lane, &header, data, bytes, rendezvous);

@@ -8,12 +8,41 @@
 #include "core/host_ordered.h"
 #include "transport/ucx_private.h"
 
-static void op_ended(void *request, ucs_status_t status, void *argument)
+static bool is_confirmed(const struct gf_ucx_op *op)
+{
+    return op->header.kind == GF_UCX_KIND_PUT || op->header.kind == GF_UCX_KIND_NOTIFY;
+}
+
+void gf_ucx_unconfirmed_end(struct gf_ucx_lane *lane)
+{
+    struct gf_ucx_queue *queue = &lane->unconfirmed;
+
+    while (queue->first != NULL && queue->first->ended && (lane->broken || queue->first->header.step < lane->confirmed)) {
+        gf_ucx_op_end(gf_ucx_queue_pop(queue), lane->broken ? UCS_ERR_CANCELED : UCS_OK);
+    }
+}
+
+static void op_ended(struct gf_ucx_op *op, ucs_status_t status)
+{
+    struct gf_ucx_lane *lane = op->lane;
+
+    if (!is_confirmed(op)) {
+        gf_ucx_op_end(op, status);
+        return;
+    }
+    op->ended = true;
+    if (status != UCS_OK) {
+        gf_ucx_lane_fail(lane, status);
+    }
+    gf_ucx_unconfirmed_end(lane);
+}
+
+static void called_back(void *request, ucs_status_t status, void *argument)
 {
     struct gf_ucx_op *op = argument;
 
     gf_ucx_of(op->lane)->ucx.ucp_request_free(request);
-    gf_ucx_op_end(op, status);
+    op_ended(op, status);
 }
 
 /* memory: that the payload is in, or null. */
@@ -21,7 +50,7 @@ static void message_send(struct gf_ucx_op *op, const void *payload, size_t bytes
 {
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-        .cb.send = op_ended,
+        .cb.send = called_back,
         .user_data = op,
     };
     ucs_status_ptr_t request;
@@ -34,11 +63,15 @@ static void message_send(struct gf_ucx_op *op, const void *payload, size_t bytes
 #else
     (void)memory;
 #endif
+    op->header.arrived = op->lane->told = op->lane->arrived;
+    if (is_confirmed(op)) {
+        gf_ucx_queue_push(&op->lane->unconfirmed, op);
+    }
     request = gf_ucx_of(op->lane)->ucx.ucp_am_send_nbx(op->lane->peer->ep, GF_UCX_MESSAGE, &op->header, sizeof op->header, payload,
                                                        bytes, &param);
     /* UCX does not call back if it has ended already. */
     if (!UCS_PTR_IS_PTR(request)) {
-        gf_ucx_op_end(op, UCS_PTR_RAW_STATUS(request));
+        op_ended(op, UCS_PTR_RAW_STATUS(request));
     }
 }
 
@@ -151,12 +184,52 @@ gf_status gf_ucx_put_lines(struct gf_wire_lane *base, uint32_t index, const void
     return status;
 }
 
-void gf_ucx_refuse(struct gf_ucx_lane *lane)
+/* A message of ours, not of a caller's. */
+static void tell(struct gf_ucx_lane *lane, enum gf_ucx_kind kind)
 {
     struct gf_ucx_op *op = lane->peer != NULL && !lane->peer->broken ? gf_ucx_op_begin(lane, NULL) : NULL;
 
     if (op != NULL) {
-        op->header.kind = GF_UCX_KIND_REFUSAL;
+        op->header.kind = kind;
         message_send(op, NULL, 0, NULL);
     }
+}
+
+void gf_ucx_refuse(struct gf_ucx_lane *lane)
+{
+    tell(lane, GF_UCX_KIND_REFUSAL);
+}
+
+void gf_ucx_confirm(struct gf_ucx_lane *lane)
+{
+    if (lane->told != lane->arrived && !lane->broken) {
+        tell(lane, GF_UCX_KIND_ARRIVED);
+    }
+}
+
+void gf_ucx_confirm_all(struct gf_ucx_wire *wire)
+{
+    struct gf_ucx_lane *lane, *rest = wire->untold;
+
+    wire->untold = NULL;
+    while ((lane = rest) != NULL) {
+        rest = lane->next_untold;
+        lane->is_untold = false;
+        gf_ucx_confirm(lane);
+    }
+}
+
+bool gf_ucx_confirmed(struct gf_ucx_lane *lane, uint64_t arrived)
+{
+    if (arrived > lane->sent) {
+        return false;
+    }
+    if (arrived > lane->confirmed) {
+        lane->confirmed = arrived;
+        if (lane->peer != NULL) {
+            lane->peer->silent = false;
+        }
+        gf_ucx_unconfirmed_end(lane);
+    }
+    return true;
 }

@@ -143,6 +143,15 @@ static void test_notifications_that_nobody_expects(void **state)
     assert_broken(&victim);
 }
 
+static void test_word_of_the_arrival_of_what_was_never_sent(void **state)
+{
+    struct victim victim = victim_of(state);
+
+    victim.lines.arrived = victim.lane->sent + 1;
+    receive(&victim, &victim.lines, GF_WIRE_LINE);
+    assert_broken(&victim);
+}
+
 static void test_a_notification_that_comes_twice(void **state)
 {
     struct victim victim = victim_of(state);
@@ -377,6 +386,7 @@ int main(void)
         CASE(test_messages_for_nobody_are_ignored),
         CASE(test_messages_out_of_turn),
         CASE(test_notifications_that_nobody_expects),
+        CASE(test_word_of_the_arrival_of_what_was_never_sent),
         CASE(test_a_notification_that_comes_twice),
         CASE(test_short_data_that_go_elsewhere),
         CASE(test_short_data_for_memory_that_was_forgotten),

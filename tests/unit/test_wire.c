@@ -180,8 +180,8 @@ static void test_many_lanes_do_not_mix(void **state)
         assert_int_equal(immediate, i);
         assert_int_equal(pair->b.memory.address[i], i + 1);
         assert_false(wire_tested->take(there[i], &immediate));
-        wire_tested->destroy(here[i]);
         wire_tested->destroy(there[i]);
+        wire_tested->destroy(here[i]);
     }
     wire_send(pair, 0, 0, 1, 77, NULL);
     assert_int_equal(wire_take(pair), 77);
@@ -207,6 +207,27 @@ static void test_what_has_a_ticket_arrives_though_the_lane_is_destroyed(void **s
         assert_memory_equal(pair->b.memory.address, pair->a.memory.address, sizes[i]);
         wire_pair_close(state);
         wire_pair_open(state);
+    }
+}
+
+/* Then the sender's proxy may sleep. */
+static void test_what_has_a_ticket_needs_its_sender_no_more(void **state)
+{
+    static const size_t sizes[] = {8, 3000, 20000, 200000, 1 << 20};
+    struct wire_pair *pair = *state;
+    uint32_t immediate;
+
+    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        time_t start = wire_now();
+        uint64_t word = 0;
+
+        wire_send(pair, 0, 0, sizes[i], i, &(struct gf_wire_ticket){&word, 1});
+        WIRE_UNTIL(pair, word == 1);
+        while (!wire_tested->take(pair->b.lane, &immediate)) {
+            wire_tested->progress(pair->b.wire);
+            assert_true(wire_now() - start < WIRE_PATIENCE);
+        }
+        assert_int_equal(immediate, i);
     }
 }
 
@@ -291,6 +312,7 @@ int main(int count, char **arguments)
         CASE(wire_test_an_address_that_was_spoilt_is_refused),
         CASE(test_many_lanes_do_not_mix),
         CASE(test_what_has_a_ticket_arrives_though_the_lane_is_destroyed),
+        CASE(test_what_has_a_ticket_needs_its_sender_no_more),
         CASE(test_operations_are_counted),
         CASE(test_other_threads_may_set_up_meanwhile),
         cmocka_unit_test(wire_test_two_processes),

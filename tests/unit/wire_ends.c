@@ -85,6 +85,7 @@ static void handshake(struct wire_pair *pair, struct wire_end *from, struct wire
     WIRE_BEGIN(pair, wire_tested->expect(to->lane));
     WIRE_BEGIN(pair, wire_tested->put_notify(from->lane, &from->memory, from->memory.address, &from->place, 1, 0, NULL));
     WIRE_UNTIL(pair, wire_tested->take(to->lane, &immediate));
+    wire_pair_progress(pair);
 }
 
 int wire_pair_open(void **state)
@@ -135,5 +136,7 @@ uint32_t wire_take(struct wire_pair *pair)
     uint32_t immediate = 0;
 
     WIRE_UNTIL(pair, wire_tested->take(pair->b.lane, &immediate));
+    /* A turn for what the receiver may have to answer. */
+    wire_pair_progress(pair);
     return immediate;
 }
