@@ -3,11 +3,13 @@
 #
 # The UCX wire beside UCX's own benchmark of puts, in turn, over the interface that UCX_NET_DEVICES names (default: lo), by TCP:
 #   bench/wire_bench.sh BUILD-FOLDER [ROUNDS] [SIZE…]
-# Medians of the rounds in MB/s, their ratio, and the lowest and highest of each. Needs ucx_perftest (Debian and Ubuntu: ucx-utils).
+# Each run moves GF_VOLUME bytes (default: 2000000000). Medians of the rounds in MB/s, their ratio, and the lowest and highest of
+# each. Needs ucx_perftest (Debian and Ubuntu: ucx-utils).
 set -u
 
 build=${1:?give the build folder}
 rounds=${2:-5}
+volume=${GF_VOLUME:-2000000000}
 shift $(($# < 2 ? $# : 2))
 [ $# -gt 0 ] || set -- 65536 262144 1048576 4194304
 export UCX_TLS=${UCX_TLS:-tcp,self} UCX_NET_DEVICES=${UCX_NET_DEVICES:-lo}
@@ -20,15 +22,17 @@ ours() {
     timeout 120 "$build/bench/wire_bench" ucx stream "$1" "$2"
 }
 
-# Its third column from the end is the overall bandwidth in MiB/s.
+# Its third column from the end is the overall bandwidth in MiB/s. The client comes again until the server listens.
 theirs() {
-    local port=$((20000 + RANDOM % 20000)) server
+    local port=$((20000 + RANDOM % 12000)) server line=""
     timeout 120 ucx_perftest -t ucp_put_bw -s "$1" -n "$2" -w 100 -p $port > /dev/null 2>&1 &
     server=$!
-    sleep 0.5
-    timeout 120 ucx_perftest 127.0.0.1 -t ucp_put_bw -s "$1" -n "$2" -w 100 -p $port -f -v 2> /dev/null |
-        awk -F, '/^[0-9]/ { bandwidth = $(NF - 2) } END { printf "%.1f\n", bandwidth * 1.048576 }'
+    while [ -z "$line" ] && kill -0 $server 2> /dev/null; do
+        sleep 0.2
+        line=$(timeout 120 ucx_perftest 127.0.0.1 -t ucp_put_bw -s "$1" -n "$2" -w 100 -p $port -f -v 2> /dev/null | grep '^ *[0-9]')
+    done
     wait $server
+    awk -F, '{ printf "%.1f\n", $(NF - 2) * 1.048576 }' <<< "$line"
 }
 
 # summary NUMBER…: median, lowest, highest.
@@ -39,7 +43,7 @@ summary() {
 echo "| bytes | wire, MB/s | of rounds | ucx_perftest, MB/s | of rounds | ratio |"
 echo "|---|---|---|---|---|---|"
 for bytes in "$@"; do
-    count=$((2000000000 / bytes))
+    count=$((volume / bytes))
     a=() b=()
     for ((i = 0; i < rounds; i++)); do
         a+=("$(ours "$bytes" $count)")
