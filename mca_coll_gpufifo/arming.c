@@ -136,7 +136,7 @@ static void handle_as_node(mca_coll_gpufifo_module_t *module, const struct gf_ma
 {
     switch (message->kind) {
     case GF_MAIL_REQUEST:
-        if (module->agree == NULL && !module->never_native) {
+        if (module->agree == NULL) {
             request(module, 0);
         }
         break;
