@@ -74,7 +74,7 @@ static gf_status check_credit(struct outgoing *out, uint64_t round, uint32_t i, 
     if (credit->key != room->slots_key) {
         return refuse(end, round, "key", credit->key);
     }
-    if (credit->bytes > room->slots_bytes) {
+    if (credit->bytes > end->c->shape.slot_bytes) {
         return refuse(end, round, "size", credit->bytes);
     }
     if (credit->address < room->slots || credit->address - room->slots > room->slots_bytes - credit->bytes) {
@@ -136,7 +136,7 @@ static gf_status fill(void *ctx, uint64_t round)
     for (uint32_t i = 0; i < r->count && status == GF_OK; i++) {
         uint32_t bytes = *gf_words_size(end->words, r->parts[i].channel, r->parts[i].step);
 
-        if (bytes > r->parts[i].bytes || bytes > end->c->shape.slot_bytes) {
+        if (bytes > r->parts[i].bytes) {
             gf_reason_set(&end->why, "a kernel filled %u bytes, and rank %d has room for %u", bytes, end->c->peer,
                           r->parts[i].bytes);
             return GF_ERR_INVALID;

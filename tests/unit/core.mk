@@ -28,6 +28,7 @@ tests_core_programs = \
     tests/unit/test_familiar \
     tests/unit/test_linger \
     tests/unit/test_net \
+    tests/unit/test_net_trouble \
     tests/unit/test_pipe \
     tests/unit/test_offers \
     tests/unit/test_plan \
@@ -42,7 +43,7 @@ TESTS += $(tests_core_programs) tests/unit/scaling.sh
 # The pump's thread and the caller's.
 THREAD_TESTS += tests/unit/test_pipe
 # The proxy's thread, a copy engine and two that play kernels.
-THREAD_TESTS += tests/unit/test_copied tests/unit/test_net tests/unit/test_proxy
+THREAD_TESTS += tests/unit/test_copied tests/unit/test_net tests/unit/test_net_trouble tests/unit/test_proxy
 
 tests_unit_test_flat_SOURCES = tests/unit/test_flat.c
 tests_unit_test_flat_LDADD = $(tests_core_libs)
@@ -55,6 +56,8 @@ tests_unit_test_copied_SOURCES = tests/unit/test_copied.c $(tests_played_sources
 tests_unit_test_copied_LDADD = $(tests_core_libs)
 tests_unit_test_net_SOURCES = tests/unit/test_net.c $(tests_net_sources)
 tests_unit_test_net_LDADD = $(tests_core_libs)
+tests_unit_test_net_trouble_SOURCES = tests/unit/test_net_trouble.c $(tests_net_sources)
+tests_unit_test_net_trouble_LDADD = $(tests_core_libs)
 tests_unit_test_agent_SOURCES = tests/unit/test_agent.c
 tests_unit_test_agent_LDADD = $(tests_core_libs)
 tests_unit_test_agent_post_SOURCES = tests/unit/test_agent_post.c
