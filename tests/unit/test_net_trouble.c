@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * FIFOs over a network, in trouble: lanes that break, peers that do not keep to the protocol or to what was agreed, and aborts that
- * the other node has to learn of. Two nodes in one process, as in test_net.
+ * FIFOs over a network, in trouble: lanes that break, peers that do not keep to the protocol or to what was agreed, and aborts
+ * that the other node has to learn of. Two nodes in one process, as in test_net.
  *   GPUFIFO_TEST_SEED, GPUFIFO_TEST_DEADLINE_MS: the seed; after how long a hang counts as a failure.
  */
 #include <pthread.h>
