@@ -106,12 +106,18 @@ def in_pairs(figures, ranks, peers):
     return rounds + messages * peers, rounds * SETTINGS_BYTES + peers * size
 
 
+def line_bytes(figures, ends, width):
+    """Of lanes that serve `width` channels: lines for notices at both ends, for credits at the sending one."""
+    notices = ends * math.ceil(figures["channels"] / width) * figures["notice_lines"]
+    return (notices + ends // 2 * figures["channels"] * figures["depth"]) * figures["line_bytes"]
+
+
 def memory(figures, peers, ends):
     """Bytes of a rank: staging with slots of each connection's own, and with shared ones; lines at sending ends."""
     return {
         "own": ends * figures["slots_bytes"],
         "shared": 2 * POOL_SLOTS * figures["slot_bytes"],
-        "lines": ends // 2 * figures["channels"] * figures["depth"] * figures["line_bytes"],
+        "lines": line_bytes(figures, ends, 1),
         "table": peers * (figures["info_bytes"] + 2 * figures["link_bytes"]),
     }
 
@@ -144,7 +150,7 @@ def report(figures):
     """The tables: connections and staging; messages of the set-up; what a rank keeps of its peers."""
     rows = [[simulate(figures, ranks, name) for name in PATTERNS] for ranks in RANKS]
     text = table(("ranks", "pattern", "peers", "lanes, one a channel", f"{figures['group']} channels a lane", "one lane a peer",
-                  "credit lines", "staging, each connection its own", "staging, shared"),
+                  "lines", "staging, each connection its own", "staging, shared"),
                  [[str(row["ranks"]), row["pattern"]] + [str(row[key]) for key in ("peers", "lanes", "grouped", "peers")] +
                   [amount(row[key]) for key in ("lines", "own", "shared")] for group in rows for row in group])
     setups, tables = [], []

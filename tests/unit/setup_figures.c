@@ -13,6 +13,7 @@
 #include "core/tuner.h"
 #include "tests/support/core_comm.h"
 #include "transport/net.h"
+#include "transport/net_notice.h"
 
 enum { MOST_CALLS = 32, SECONDS = 60 };
 
@@ -83,8 +84,8 @@ static void print_sizes(const struct gf_config *config)
     printf("  \"most_ranks\": %d,\n  \"channels\": %d,\n  \"group\": %d,\n  \"depth\": %d,\n", GF_MAX_RANKS,
            GF_RING_CHANNELS, GF_NET_GROUP, GF_FIFO_DEPTH);
     printf("  \"slot_bytes\": %zu,\n  \"slots_bytes\": %zu,\n", ring.slot_bytes, gf_layout_slots_bytes(&ring));
-    printf("  \"line_bytes\": %d,\n  \"info_bytes\": %zu,\n  \"link_bytes\": %zu\n", GF_WIRE_LINE, sizeof(struct gf_peer_info),
-           sizeof(struct gf_link));
+    printf("  \"line_bytes\": %d,\n  \"notice_lines\": %d,\n  \"info_bytes\": %zu,\n  \"link_bytes\": %zu\n", GF_WIRE_LINE,
+           GF_NET_NOTICE_LINES, sizeof(struct gf_peer_info), sizeof(struct gf_link));
 }
 
 static int body(struct gftest_rank *rank)
