@@ -66,7 +66,7 @@ gf_status gf_net_slots_open(struct gf_connector *c, struct gf_wire *wire, struct
         gf_net_memory_close(c, wire, memory);
     }
     if (!c->is_sender && gf_net_needs_flush(c->net, false) && !wire->caps.flush) {
-        gf_reason_set(why, "%s has no flush: leave the setting net_flush at auto or off", wire->name);
+        gf_reason_set(why, "%s has no flush: leave the setting net_flush at auto or no", wire->name);
         return GF_ERR_UNSUPPORTED;
     }
     return gf_net_memory_open(c, wire, gf_layout_slots_bytes(&c->shape), memory, why);

@@ -20,6 +20,7 @@ tests_core_programs = \
     tests/unit/test_core_copied \
     tests/unit/test_core_filled \
     tests/unit/test_core_life \
+    tests/unit/test_core_net \
     tests/unit/test_core_nodes \
     tests/unit/test_core_peers \
     tests/unit/test_core_sweep \
@@ -74,6 +75,8 @@ tests_unit_test_core_allreduce_SOURCES = tests/unit/test_core_allreduce.c
 tests_unit_test_core_allreduce_LDADD = $(tests_core_libs)
 tests_unit_test_core_copied_SOURCES = tests/unit/test_core_copied.c
 tests_unit_test_core_copied_LDADD = $(tests_core_libs)
+tests_unit_test_core_net_SOURCES = tests/unit/test_core_net.c
+tests_unit_test_core_net_LDADD = $(tests_core_libs)
 tests_unit_test_core_life_SOURCES = tests/unit/test_core_life.c
 tests_unit_test_core_life_LDADD = $(tests_core_libs)
 tests_unit_test_core_nodes_SOURCES = tests/unit/test_core_nodes.c
