@@ -68,6 +68,7 @@ void gf_verbs_lane_destroy(struct gf_wire_lane *base)
     struct verbs_lane *lane = verbs_lane_of(base);
     struct verbs_wire *wire = verbs_wire_of(base->wire);
 
+    gf_verbs_flushes_forget(wire, lane);
     release_closed(wire, gf_verbs_patience(wire));
     if (!lane->connected || gf_verbs_lane_status(lane, NULL) != GF_OK) {
         release(lane);

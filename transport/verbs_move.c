@@ -154,7 +154,22 @@ gf_status gf_verbs_flush(struct gf_wire_lane *base, const struct gf_wire_memory 
         .wr.rdma = { .remote_addr = (uintptr_t)at, .rkey = memory->key },
     };
 
+    pthread_mutex_lock(&wire->lock);
+    wire->flushing[wire->loopback.sent % GF_VERBS_SENDS] = lane;
     status = gf_verbs_queue_post(&wire->loopback, &send, ticket);
+    pthread_mutex_unlock(&wire->lock);
     wire->counts.flushes += status == GF_OK;
     return status;
+}
+
+void gf_verbs_flushes_forget(struct verbs_wire *wire, const struct verbs_lane *lane)
+{
+    pthread_mutex_lock(&wire->lock);
+    for (uint32_t place = 0; place < GF_VERBS_SENDS; place++) {
+        if (wire->flushing[place] == lane) {
+            wire->flushing[place] = NULL;
+            wire->loopback.tickets[place].word = NULL;
+        }
+    }
+    pthread_mutex_unlock(&wire->lock);
 }

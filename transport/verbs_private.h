@@ -56,7 +56,7 @@ struct gf_verbs_end {
 };
 _Static_assert(sizeof(struct gf_verbs_end) <= GF_WIRE_ADDRESS_BYTES, "an end's description fits an address");
 
-/* lock: of the table, the completion queue, and the list of closed lanes. */
+/* lock: of the table, the completion queue, the list of closed lanes, and the loopback's tickets. */
 struct verbs_wire {
     struct gf_wire base;
     struct gf_wire_config config;
@@ -70,6 +70,7 @@ struct verbs_wire {
     struct verbs_lane *closed, *last_closed;           /* lanes that linger, in the order in which they were destroyed */
     int closed_count;
     struct gf_verbs_queue loopback;
+    const struct verbs_lane *flushing[GF_VERBS_SENDS]; /* for which lane a flush is, at its ticket's place */
     unsigned char sink[GF_WIRE_LINE];                  /* where flushes read to */
     struct ibv_mr *sink_memory;
     struct gf_wire_counts counts;
@@ -158,6 +159,9 @@ gf_status gf_verbs_lane_create(struct gf_wire *wire, uint32_t line_count, struct
                                struct gf_reason *why);
 gf_status gf_verbs_lane_connect(struct gf_wire_lane *lane, const struct gf_wire_address *theirs, struct gf_reason *why);
 void gf_verbs_lane_destroy(struct gf_wire_lane *lane);
+
+/* The flushes of this lane that are under way end without a word. */
+void gf_verbs_flushes_forget(struct verbs_wire *wire, const struct verbs_lane *lane);
 
 /* Before the wire is closed: ends all lanes that linger. */
 void gf_verbs_lanes_end(struct verbs_wire *wire);

@@ -96,6 +96,27 @@ static void test_flush_is_one_read(void **state)
     }
 }
 
+/* Who destroys a lane may free the word that its flush would have got. */
+static void test_flush_says_nothing_when_its_lane_is_gone(void **state)
+{
+    struct wire_pair *pair = *state;
+    const struct gf_wire_memory *memory = &pair->b.memory;
+    struct gf_wire_lane *lane[2];
+    struct gf_wire_address address[2];
+    uint64_t word = 0, later = 0;
+
+    assert_int_equal(wire_tested->create(pair->a.wire, 0, &lane[0], &address[0], NULL), GF_OK);
+    assert_int_equal(wire_tested->create(pair->b.wire, 0, &lane[1], &address[1], NULL), GF_OK);
+    assert_int_equal(wire_tested->connect(lane[0], &address[1], NULL), GF_OK);
+    assert_int_equal(wire_tested->connect(lane[1], &address[0], NULL), GF_OK);
+    assert_int_equal(wire_tested->flush(lane[1], memory, memory->address, &(struct gf_wire_ticket){ &word, 1 }), GF_OK);
+    wire_tested->destroy(lane[1]);
+    wire_tested->destroy(lane[0]);
+    WIRE_BEGIN(pair, wire_tested->flush(pair->b.lane, memory, memory->address, &(struct gf_wire_ticket){ &later, 1 }));
+    WIRE_UNTIL(pair, later == 1);
+    assert_int_equal(word, 0);
+}
+
 /* The peer's end takes part later: what was sent before is sent again. */
 static void test_peer_may_connect_later(void **state)
 {
@@ -398,6 +419,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_gid_is_the_ipv4_one_of_roce_v2),
         CASE(test_flush_is_one_read),
+        CASE(test_flush_says_nothing_when_its_lane_is_gone),
         CASE(test_peer_may_connect_later),
         CASE(test_parent_of_a_child_goes_on),
         CASE(test_device_memory_is_tried_both_ways),
