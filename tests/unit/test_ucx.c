@@ -156,6 +156,8 @@ static void test_a_notification_that_comes_twice(void **state)
 {
     struct victim victim = victim_of(state);
 
+    /* One more is expected. */
+    assert_int_equal(wire_tested->expect(victim.pair->b.lane), GF_OK);
     victim.notify.bytes = 0;
     receive(&victim, &victim.notify, 0);
     assert_int_equal(wire_tested->state(victim.pair->b.lane, NULL), GF_OK);
