@@ -6,8 +6,8 @@
  *   rank 0: sends A and C (in chunks) and B (offered), then stays outside of MPI until rank 1 has asked for B and C
  *   rank 1: receives B, C, and in the end A
  *
- * A and C have receives for CTSs posted at rank 0, by which those of B and C come in with the first turn of progress. The chunks of C
- * must not go before those of B: rank 1 takes them in the order in which it has asked.
+ * A and C have receives for CTSs posted at rank 0, by which those of B and C come in with the first turn of progress. The chunks
+ * of C must not go before those of B: rank 1 takes them in the order in which it has asked.
  */
 #include <mpi.h>
 #include <sched.h>
