@@ -104,6 +104,11 @@ gf_status gf_net_end_open(struct gf_net_end *end, struct gf_connector *c, uint32
     if (status == GF_OK) {
         status = gf_net_open(c->net, &end->wire, why);
     }
+    if (status == GF_OK && c->shape.slot_bytes > end->wire->caps.put_bytes) {
+        gf_reason_set(why, "%s puts at most %zu bytes at once: give the setting simple_slot_bytes no more", end->wire->name,
+                      end->wire->caps.put_bytes);
+        status = GF_ERR_UNSUPPORTED;
+    }
     if (status != GF_OK) {
         return status;
     }

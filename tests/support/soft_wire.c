@@ -56,7 +56,7 @@ static gf_status wire_open(const struct gf_wire_config *config, struct gf_wire *
     wire->base = (struct gf_wire){
         .ops = &gftest_soft_wire, .name = "soft wire",
         .caps = { .device_memory = !gftest_soft_wants.no_device_memory, .flush = !gftest_soft_wants.no_flush,
-                  .put_bytes = 1u << 30 },
+                  .put_bytes = gftest_soft_wants.put_bytes ? gftest_soft_wants.put_bytes : 1u << 30 },
     };
     wire->random = __atomic_add_fetch(&gftest_soft_wants.seed, 1, __ATOMIC_RELAXED);
     pthread_mutex_init(&wire->lock, NULL);

@@ -27,6 +27,7 @@ struct gftest_soft_wants {
     uint64_t seed;                     /* atomic; each wire takes the next number */
     bool closed;                       /* there is no such network */
     bool no_device_memory, no_flush;   /* capabilities that it has not */
+    size_t put_bytes;                  /* 0: any */
     bool refuse_device, refuse_host;   /* registrations that fail */
     uint32_t drop[GFTEST_SOFT_KINDS];  /* atomic; the lane breaks with the n-th operation of this kind, from 1; 0: never */
     /* Changes what leaves with an operation: `bytes` at data (of a put, a notification or lines), and the immediate. Null:

@@ -183,6 +183,8 @@ static void test_places_of_slots(void **state)
         { { 1, 1, GF_CHOICE_YES, GF_CHOICE_AUTO }, { .refuse_device = true }, false, "does not let this memory be registered" },
         { { 1, 1, GF_CHOICE_NO, GF_CHOICE_YES }, { .no_flush = true }, false, "net_flush" },
         { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .refuse_device = true, .refuse_host = true }, false, "be registered" },
+        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .put_bytes = PLAY_SLOT_BYTES }, true, NULL },
+        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .put_bytes = PLAY_SLOT_BYTES - 1 }, false, "simple_slot_bytes" },
         { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .closed = true }, false, "soft: the test has no such network" },
     };
     uint64_t seed = play_seed();
