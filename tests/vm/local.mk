@@ -8,7 +8,10 @@ tests_vm_test_verbs_SOURCES = tests/vm/test_verbs.c tests/unit/wire_ends.c tests
 tests_vm_test_verbs_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CPPFLAGS)
 tests_vm_test_verbs_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_vm_test_verbs_LDADD = libgfcore.la libgpufifo.la $(CMOCKA_LIBS)
+# A sanitizer under the machine's emulation takes more than a minute.
+if !GF_SANITIZE
 TESTS += tests/vm/verbs.sh
+endif
 endif
 endif
 dist_check_SCRIPTS += tests/vm/verbs.sh tests/vm/verbs_vm.sh
