@@ -22,5 +22,6 @@ EXTRA_DIST += bench/host_overhead.sh bench/scaling.py bench/scaling.json
 # What wires between nodes can do; wire_bench.sh compares.
 noinst_PROGRAMS += bench/wire_bench
 bench_wire_bench_SOURCES = bench/wire_bench.c
+bench_wire_bench_LDFLAGS = $(AM_LDFLAGS) -no-install
 bench_wire_bench_LDADD = libgfcore.la libgpufifo.la
 EXTRA_DIST += bench/wire_bench.sh
