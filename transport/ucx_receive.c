@@ -108,7 +108,7 @@ static char *target_of(const struct gf_ucx_lane *lane, const struct gf_ucx_heade
     return bytes <= memory->bytes && offset <= memory->bytes - bytes ? memory->address + offset : NULL;
 }
 
-/* The peer will be told, by the next message or in the next turn. */
+/* The peer will be told, by the next message or in the next turn; not by a lane that is about to be freed. */
 static void arrival_done(struct gf_ucx_lane *lane, uint64_t step)
 {
     struct gf_ucx_wire *wire = gf_ucx_of(lane);
@@ -118,7 +118,7 @@ static void arrival_done(struct gf_ucx_lane *lane, uint64_t step)
         lane->arrived++;
     }
     puts_pass(lane);
-    if (lane->arrived != lane->told && !lane->is_untold) {
+    if (lane->arrived != lane->told && !lane->is_untold && !lane->destroyed) {
         lane->is_untold = true;
         lane->next_untold = wire->untold;
         wire->untold = lane;

@@ -310,6 +310,7 @@ int main(int count, char **arguments)
         CASE(wire_test_a_put_outside_of_the_range_breaks_the_lane),
         CASE(wire_test_a_lane_that_was_never_connected_is_destroyed),
         CASE(wire_test_an_address_that_was_spoilt_is_refused),
+        CASE(wire_test_a_lane_is_destroyed_while_data_come),
         CASE(test_many_lanes_do_not_mix),
         CASE(test_what_has_a_ticket_arrives_though_the_lane_is_destroyed),
         CASE(test_what_has_a_ticket_needs_its_sender_no_more),

@@ -24,6 +24,7 @@ void wire_test_a_key_of_nothing_writes_nothing(void **state);
 void wire_test_a_put_outside_of_the_range_breaks_the_lane(void **state);
 void wire_test_a_lane_that_was_never_connected_is_destroyed(void **state);
 void wire_test_an_address_that_was_spoilt_is_refused(void **state);
+void wire_test_a_lane_is_destroyed_while_data_come(void **state);
 
 /* wire_processes.c */
 void wire_test_two_processes(void **state);

@@ -130,3 +130,44 @@ void wire_test_an_address_that_was_spoilt_is_refused(void **state)
         wire_tested->destroy(lane);
     }
 }
+
+/* Two lanes of the pair's wires, of which the second is about to get data. */
+static void begin_to_send(struct wire_pair *pair, struct gf_wire_lane *lane[2])
+{
+    struct gf_wire_address address[2];
+
+    assert_int_equal(wire_tested->create(pair->a.wire, 0, &lane[0], &address[0], NULL), GF_OK);
+    assert_int_equal(wire_tested->create(pair->b.wire, 0, &lane[1], &address[1], NULL), GF_OK);
+    assert_int_equal(wire_tested->connect(lane[0], &address[1], NULL), GF_OK);
+    assert_int_equal(wire_tested->connect(lane[1], &address[0], NULL), GF_OK);
+    WIRE_BEGIN(pair, wire_tested->announce(lane[1], &pair->b.memory));
+    WIRE_BEGIN(pair, wire_tested->expect(lane[1]));
+    WIRE_BEGIN(pair, wire_tested->put_notify(lane[0], &pair->a.memory, pair->a.memory.address, &pair->a.place, WIRE_MEMORY / 2, 5,
+                                             NULL));
+}
+
+/* ... while its peer goes on: whenever that is, both wires can be used afterwards. */
+void wire_test_a_lane_is_destroyed_while_data_come(void **state)
+{
+    struct wire_pair *pair = *state;
+    struct gf_wire_lane *lane[2];
+    uint32_t immediate;
+
+    for (int begun = 1; begun <= 12; begun++) {
+        begin_to_send(pair, lane);
+        for (int i = 0; i < begun; i++) {
+            wire_pair_progress(pair);
+        }
+        struct wire_thread *peer = wire_thread_start(pair->a.wire);
+
+        wire_tested->destroy(lane[1]);
+        wire_thread_stop(peer);
+        wire_tested->progress(pair->b.wire);
+        wire_tested->destroy(lane[0]);
+    }
+    begin_to_send(pair, lane);
+    WIRE_UNTIL(pair, wire_tested->take(lane[1], &immediate));
+    assert_int_equal(immediate, 5);
+    wire_tested->destroy(lane[1]);
+    wire_tested->destroy(lane[0]);
+}
