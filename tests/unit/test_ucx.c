@@ -202,14 +202,16 @@ static void test_short_data_for_memory_that_was_forgotten(void **state)
 {
     struct victim victim = victim_of(state);
     static char strange[STRANGE];
-    struct gf_wire_memory memory;
+    struct gf_wire_memory memory, kept;
     struct gf_wire_range range = {.address = strange, .bytes = STRANGE, .dmabuf = -1};
 
     assert_int_equal(wire_tested->register_memory(victim.pair->b.wire, &range, &memory, NULL), GF_OK);
     WIRE_BEGIN(victim.pair, wire_tested->announce(victim.pair->b.lane, &memory));
     victim.notify.address = (uintptr_t)strange;
     victim.notify.key = memory.key;
+    kept = memory;
     wire_tested->forget(victim.pair->b.wire, &memory);
+    memory = kept;
     receive(&victim, &victim.notify, 8);
     assert_broken(&victim);
     assert_int_equal(strange[0], 0);

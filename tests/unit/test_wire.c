@@ -210,6 +210,24 @@ static void test_what_has_a_ticket_arrives_though_the_lane_is_destroyed(void **s
     }
 }
 
+/* What arrives after all is what was sent. */
+static void test_a_destroyed_lane_reads_its_memory_no_more(void **state)
+{
+    struct wire_pair *pair = *state;
+
+    memset(pair->a.memory.address, 1, WIRE_MEMORY);
+    wire_send(pair, 0, 0, WIRE_MEMORY, 5, NULL);
+    struct wire_thread *peer = wire_thread_start(pair->b.wire);
+    wire_tested->destroy(pair->a.lane);
+    wire_thread_stop(peer);
+    pair->a.lane = NULL;
+    memset(pair->a.memory.address, 2, WIRE_MEMORY);
+    for (int i = 0; i < 2000; i++) {
+        wire_pair_progress(pair);
+    }
+    assert_null(memchr(pair->b.memory.address, 2, WIRE_MEMORY));
+}
+
 /* Then the sender's proxy may sleep. */
 static void test_what_has_a_ticket_needs_its_sender_no_more(void **state)
 {
@@ -313,6 +331,7 @@ int main(int count, char **arguments)
         CASE(wire_test_a_lane_is_destroyed_while_data_come),
         CASE(test_many_lanes_do_not_mix),
         CASE(test_what_has_a_ticket_arrives_though_the_lane_is_destroyed),
+        CASE(test_a_destroyed_lane_reads_its_memory_no_more),
         CASE(test_what_has_a_ticket_needs_its_sender_no_more),
         CASE(test_operations_are_counted),
         CASE(test_other_threads_may_set_up_meanwhile),

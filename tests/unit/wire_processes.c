@@ -179,15 +179,43 @@ void wire_test_two_processes(void **state)
     wire_end_close(&pair.a);
 }
 
+/* A lane between wires of this process. */
+static void lane_open(struct gf_wire *wires[2], struct gf_wire_lane *lanes[2])
+{
+    struct gf_wire_address addresses[2];
+
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(wire_tested->create(wires[i], 1, &lanes[i], &addresses[i], NULL), GF_OK);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(wire_tested->connect(lanes[i], &addresses[1 - i], NULL), GF_OK);
+    }
+}
+
+static void lane_works(struct wire_pair *pair, struct gf_wire_lane *lanes[2])
+{
+    uint32_t immediate;
+
+    WIRE_BEGIN(pair, wire_tested->expect(lanes[0]));
+    WIRE_BEGIN(pair, wire_tested->put_notify(lanes[1], NULL, NULL, &pair->b.place, 0, 9, NULL));
+    WIRE_UNTIL(pair, wire_tested->take(lanes[0], &immediate));
+    assert_int_equal(immediate, 9);
+    wire_pair_progress(pair);
+}
+
 void wire_test_a_killed_peer_breaks_its_lanes_alone(void **state)
 {
     struct wire_pair *pair = *state;
-    struct wire_end end = {0}, *both[2] = {&pair->a, &end};
+    struct wire_end end = {0};
+    struct gf_wire_lane *before[2], *after[2];
     struct gf_reason why = {""};
     struct wire_pair driven;
 
     struct child child = peer_open(&end);
+    struct gf_wire *wires[2] = {pair->a.wire, end.wire};
     driven = (struct wire_pair){pair->a, end};
+    lane_open(wires, before);
+    lane_works(&driven, before);
     echo(&driven, &end, 100000);
     kill(child.pid, SIGKILL);
     assert_int_equal(child_wait(&child), -1);
@@ -198,24 +226,16 @@ void wire_test_a_killed_peer_breaks_its_lanes_alone(void **state)
     print_message("%s\n", why.text);
     assert_true(strlen(why.text) > 10);
 
-    /* A second lane of the wire whose peer died, to one who lives. */
-    struct gf_wire_lane *lanes[2];
-    struct gf_wire_address addresses[2];
-    uint32_t immediate;
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(wire_tested->create(both[i]->wire, 1, &lanes[i], &addresses[i], NULL), GF_OK);
-    }
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(wire_tested->connect(lanes[i], &addresses[1 - i], NULL), GF_OK);
-    }
-    WIRE_BEGIN(&driven, wire_tested->expect(lanes[0]));
-    WIRE_BEGIN(&driven, wire_tested->put_notify(lanes[1], NULL, NULL, &pair->b.place, 0, 9, NULL));
-    WIRE_UNTIL(&driven, wire_tested->take(lanes[0], &immediate));
-    assert_int_equal(immediate, 9);
+    /* Lanes of the wire whose peer died, to one who lives. */
+    lane_works(&driven, before);
+    lane_open(wires, after);
+    lane_works(&driven, after);
     wire_send(pair, 0, 0, 100000, 77, NULL);
     assert_int_equal(wire_take(pair), 77);
-    wire_tested->destroy(lanes[0]);
-    wire_tested->destroy(lanes[1]);
+    for (int i = 0; i < 2; i++) {
+        wire_tested->destroy(before[i]);
+        wire_tested->destroy(after[i]);
+    }
     wire_end_close(&end);
 }
 
