@@ -47,10 +47,10 @@ theirs_ucx() {
     awk -F, '{ printf "%.1f\n", $(NF - 2) * 1.048576 }' <<< "$line"
 }
 
-# As many at once as the wire has slots; its fourth column is in 10^9 bits.
+# As many at once as the wire has slots, and the wire's time until a lost packet is sent again; its fourth column is in 10^9 bits.
 theirs_verbs() {
     local port=$((20000 + RANDOM % 12000)) server line=""
-    local options="-F -s $1 -n $2 -t 8 -p $port --report_gbits"
+    local options="-F -s $1 -n $2 -t 8 -u 18 -p $port --report_gbits"
     # shellcheck disable=SC2086
     timeout 120 ib_write_bw $options > /dev/null 2>&1 &
     server=$!
