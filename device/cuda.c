@@ -31,14 +31,19 @@ static int attribute(const struct gf_cuda_device *device, int which, int otherwi
     return result == CUDA_SUCCESS ? value : otherwise;
 }
 
-static int numa_node_from_sysfs(const struct gf_cuda_device *device)
+/* As the system writes it. */
+static void read_pci(const struct gf_cuda_device *device, char *pci, int bytes)
 {
-    char bus_id[32], path[96];
-    if (gf_cuda_api_of(device)->cuDeviceGetPCIBusId(bus_id, sizeof bus_id, device->handle) != CUDA_SUCCESS)
-        return -1;
-    for (char *c = bus_id; *c; c++)
+    if (gf_cuda_api_of(device)->cuDeviceGetPCIBusId(pci, bytes, device->handle) != CUDA_SUCCESS)
+        pci[0] = '\0';
+    for (char *c = pci; *c; c++)
         *c = (char)tolower((unsigned char)*c);
-    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", bus_id);
+}
+
+static int numa_node_from_sysfs(const char *pci)
+{
+    char path[96];
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", pci);
     FILE *file = fopen(path, "r");
     int node = -1;
     if (file) {
@@ -70,9 +75,10 @@ static gf_status read_caps(struct gf_cuda_device *device, struct gf_reason *why)
         >= CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER;
     /* One block of GF_BLOCK_THREADS fits on every multiprocessor there is. Under MPS the driver counts this process's share. */
     caps->blocks = attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1);
+    read_pci(device, caps->pci, sizeof caps->pci);
     caps->numa_node = attribute(device, ATTRIBUTE_HOST_NUMA_ID, -1);
     if (caps->numa_node < 0)
-        caps->numa_node = numa_node_from_sysfs(device);
+        caps->numa_node = numa_node_from_sysfs(caps->pci);
     return GF_OK;
 }
 

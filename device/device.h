@@ -62,6 +62,7 @@ struct gf_device_caps {
                                     lets the host write, later: no flush is needed in between */
     int blocks;                  /* blocks of GF_BLOCK_THREADS threads that run at once */
     int numa_node;               /* nearest NUMA node, -1 unknown */
+    char pci[16];                /* address on the bus, as "0000:1b:00.0"; empty: none is known */
     unsigned char uuid[16];      /* equal in two processes exactly if the device is the same */
 };
 

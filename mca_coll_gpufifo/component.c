@@ -111,6 +111,8 @@ static int component_close(void)
         component->agents[i] = NULL;
         gf_proxy_destroy(component->proxies[i]);
         component->proxies[i] = NULL;
+        gf_net_destroy(component->nets[i]);
+        component->nets[i] = NULL;
         gf_imports_destroy(component->imports[i]);
         component->imports[i] = NULL;
         if (component->devices[i]) {

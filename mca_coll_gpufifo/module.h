@@ -11,6 +11,7 @@
 #include "core/pipe.h"
 #include "device/device.h"
 #include "mca_coll_gpufifo/host_memory.h"
+#include "mca_coll_gpufifo/net.h"
 #include "mca_coll_gpufifo/pt2pt/interpose.h"
 #include "mca_coll_gpufifo/pvars.h"
 #include "proxy/proxy.h"
@@ -36,6 +37,7 @@ typedef struct mca_coll_gpufifo_component_t {
     char *fault, *agent, *node;
     struct gf_config config;
     struct gf_pipe_config pipe;
+    struct gf_net_params net_params;
     size_t pack_bytes;                 /* messages with gaps of so many bytes are packed in device memory; 0: none */
     size_t agent_message_bytes;        /* messages of up to so many bytes are fetched by the agent; 0: none */
     struct gf_log log;
@@ -51,6 +53,7 @@ typedef struct mca_coll_gpufifo_component_t {
     gf_device *devices[GF_MAX_DEVICES];
     gf_agent *agents[GF_MAX_DEVICES];  /* by ordinal */
     struct gf_imports *imports[GF_MAX_DEVICES];
+    struct gf_net *nets[GF_MAX_DEVICES];
     gf_proxy *proxies[GF_MAX_DEVICES]; /* by ordinal; without a thread as long as no transport needs one */
     opal_list_t modules;               /* those enabled, for the mailbox */
     struct gf_mailbox *mailbox;        /* open while MPI_COMM_WORLD's module lives */
@@ -62,6 +65,9 @@ extern mca_coll_gpufifo_component_t mca_coll_gpufifo_component;
 /* Registers the MCA variables; their values are in the component's struct. An unknown or impossible value is reported and
  * replaced by the default. (params.c) */
 int gf_params_register(mca_coll_gpufifo_component_t *component);
+/* Registers one of them, as gf_params_register does. values: of an enumeration, whose first word is the default; null: none. */
+void gf_params_register_variable(const char *name, const char *help, mca_base_var_type_t type,
+                                 const mca_base_var_enum_value_t *values, mca_base_var_info_lvl_t level, void *storage);
 /* Fills component->config from the variables and checks it; before that, what the card (card.h) tells of it. */
 void gf_params_apply_card(mca_coll_gpufifo_component_t *component);
 void gf_params_apply(mca_coll_gpufifo_component_t *component);

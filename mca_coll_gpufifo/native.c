@@ -58,6 +58,7 @@ gf_status gf_native_comm(mca_coll_gpufifo_module_t *module, int ordinal, struct 
         .transports = gf_transports,
         .agent = device ? gf_component_agent(device) : NULL,
         .imports = device ? gf_component_imports(device) : NULL,
+        .net = device ? gf_component_net(device) : NULL,
         .proxy = device ? gf_component_proxy(device) : NULL,
         .host_executor = &gf_host_sequenced,
         .device_ranks = device_ranks(module),

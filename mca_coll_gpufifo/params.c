@@ -47,13 +47,13 @@ static const mca_base_var_enum_value_t verbose_values[] = {
     {GF_LOG_WARN, "warnings"}, {GF_LOG_PATH, "paths"}, {GF_LOG_CALL, "calls"}, {GF_LOG_DEBUG, "debug"}, {0, NULL}};
 
 /* Of what can go wrong here the user hears from gf_choice_create's enumeration, or from Open MPI; the default stays. */
-static void register_variable(mca_coll_gpufifo_component_t *component, const char *name, const char *help,
-                              mca_base_var_type_t type, const mca_base_var_enum_value_t *values,
-                              mca_base_var_info_lvl_t level, void *storage)
+void gf_params_register_variable(const char *name, const char *help, mca_base_var_type_t type,
+                                 const mca_base_var_enum_value_t *values, mca_base_var_info_lvl_t level, void *storage)
 {
+    const mca_base_component_t *component = &mca_coll_gpufifo_component.super.collm_version;
     mca_base_var_enum_t *enumeration = values ? gf_choice_create(name, values) : NULL;
 
-    (void)mca_base_component_var_register(&component->super.collm_version, name, help, type, enumeration, 0, 0, level,
+    (void)mca_base_component_var_register(component, name, help, type, enumeration, 0, 0, level,
                                           MCA_BASE_VAR_SCOPE_READONLY, storage);
     if (enumeration) {
         OBJ_RELEASE(enumeration);
@@ -62,45 +62,45 @@ static void register_variable(mca_coll_gpufifo_component_t *component, const cha
 
 static void register_choices(mca_coll_gpufifo_component_t *component)
 {
-    register_variable(component, "device",
+    gf_params_register_variable("device",
         "Which device's memory the collectives take: auto (CUDA where a driver and a GPU are, otherwise the component stays out "
         "of the way), cuda, emulated (a device in host memory, for tests and for developing without a GPU) or none",
         MCA_BASE_VAR_TYPE_INT, device_values, OPAL_INFO_LVL_3, &component->device_choice);
-    register_variable(component, "priority",
+    gf_params_register_variable("priority",
         "Priority of the component, 41 to 100; a negative value disables it. It must be above the component that shall serve host "
         "buffers (tuned: 30)",
         MCA_BASE_VAR_TYPE_INT, NULL, OPAL_INFO_LVL_4, &component->priority);
-    register_variable(component, "verbose",
+    gf_params_register_variable("verbose",
         "What is reported: warnings, paths (one line a communicator: which path its messages take and why), calls (one line a "
         "call) or debug",
         MCA_BASE_VAR_TYPE_INT, verbose_values, OPAL_INFO_LVL_3, &component->log.verbose);
-    register_variable(component, "strict",
+    gf_params_register_variable("strict",
         "Turn every fall-back to a slower path into an error, so that no slow path goes unnoticed",
         MCA_BASE_VAR_TYPE_BOOL, NULL, OPAL_INFO_LVL_4, &component->config.strict);
-    register_variable(component, "transport",
+    gf_params_register_variable("transport",
         "How two ranks of a node share memory: auto (the better of the next two that works), p2p (device memory, mapped by "
         "IPC), shm (host memory that kernels reach), p2p_copy (copies from device to device, started by a thread; not between "
         "ranks of one GPU), shm_copy (copies through host memory, started by a thread at both ends) or net (what coll_gpufifo_net "
         "names, for tests); the last three move the ring's slots only, and are never chosen by themselves",
         MCA_BASE_VAR_TYPE_INT, transport_values, OPAL_INFO_LVL_5, &component->transport);
-    register_variable(component, "algorithm",
+    gf_params_register_variable("algorithm",
         "The algorithm of MPI_Allreduce: auto (by size and by what the ranks' kernels may do), one_shot (every rank stores to "
         "every other), ring (reduce-scatter and allgather round a ring), host (the host puts copies and kernels in order, none "
         "waits), two_shot (ranks load from and store to each other's buffers, which all have mapped; by auto for large calls whose "
         "buffers come again) or one_shot_mapped (each rank reduces all of the others' buffers for itself)",
         MCA_BASE_VAR_TYPE_INT, algorithm_values, OPAL_INFO_LVL_5, &component->algorithm);
-    register_variable(component, "protocol",
+    gf_params_register_variable("protocol",
         "The protocol of a connection: auto, ll (data and flag stored together, lowest latency), ll128 (the same in lines of 128 "
         "bytes, only where these arrive whole; never chosen by auto) or simple (FIFO slots, highest bandwidth)",
         MCA_BASE_VAR_TYPE_INT, protocol_values, OPAL_INFO_LVL_5, &component->protocol);
-    register_variable(component, "simple_buffer",
+    gf_params_register_variable("simple_buffer",
         "Whose memory holds the slots of a Simple FIFO: receiver (the sender stores into them) or sender (the receiver loads from "
         "them)",
         MCA_BASE_VAR_TYPE_INT, simple_buffer_values, OPAL_INFO_LVL_6, &component->simple_buffer);
-    register_variable(component, "pull",
+    gf_params_register_variable("pull",
         "How a receiver fetches a message from the sender's memory: auto, kernel or copy_engine",
         MCA_BASE_VAR_TYPE_INT, pull_values, OPAL_INFO_LVL_6, &component->pull);
-    register_variable(component, "mapped",
+    gf_params_register_variable("mapped",
         "Whether blocking MPI_Alltoall, MPI_Alltoallv, MPI_Allgather, MPI_Allgatherv and MPI_Bcast fetch from the peers' device "
         "buffers, which all ranks of a node map: off (they are staged through host memory), kernel (each rank launches one), "
         "copy (copies that the host starts) or auto (kernel, where kernels of all ranks run at once, from buffers that come again). All ranks must have the same value",
@@ -109,68 +109,68 @@ static void register_choices(mca_coll_gpufifo_component_t *component)
 
 static void register_sizes(mca_coll_gpufifo_component_t *component)
 {
-    register_variable(component, "one_shot_bytes",
+    gf_params_register_variable("one_shot_bytes",
         "Largest message in bytes that takes the one-shot algorithm when the algorithm is auto",
         MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_5, &component->config.one_shot_bytes);
-    register_variable(component, "ll_slot_bytes",
+    gf_params_register_variable("ll_slot_bytes",
         "Data bytes of one LL slot, of which each pair of ranks has two in each direction; longer one-shot messages go in pieces",
         MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_6, &component->config.ll_slot_bytes);
-    register_variable(component, "simple_slot_bytes",
+    gf_params_register_variable("simple_slot_bytes",
         "Bytes of one slot of a Simple FIFO, a multiple of 128; each channel has eight",
         MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_6, &component->config.simple_slot_bytes);
-    register_variable(component, "channels",
+    gf_params_register_variable("channels",
         "Most thread blocks that one call may use, 0 for the device's share",
         MCA_BASE_VAR_TYPE_INT, NULL, OPAL_INFO_LVL_5, &component->config.channels);
-    register_variable(component, "deadline_ms",
+    gf_params_register_variable("deadline_ms",
         "Milliseconds that a kernel waits for a peer without progress before it gives up with an error, 0 for no limit",
         MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, OPAL_INFO_LVL_5, &component->config.deadline_ms);
-    register_variable(component, "pack_bytes",
+    gf_params_register_variable("pack_bytes",
         "Messages whose datatype has gaps are packed and unpacked in device memory from so many bytes on, shorter ones in host memory; "
         "0 for all in host memory",
         MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_5, &component->pack_bytes);
-    register_variable(component, "pipe_bytes",
+    gf_params_register_variable("pipe_bytes",
         "Messages whose memory cannot be mapped go through host memory in pieces from so many bytes on, shorter ones as a whole",
         MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_6, &component->pipe.least_bytes);
-    register_variable(component, "pipe_chunk_bytes", "Largest such piece in bytes, a multiple of 65536",
+    gf_params_register_variable("pipe_chunk_bytes", "Largest such piece in bytes, a multiple of 65536",
         MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_6, &component->pipe.chunk_bytes);
-    register_variable(component, "pipe_depth", "Most pieces of one message that are in host memory at a time, 1 to 16",
+    gf_params_register_variable("pipe_depth", "Most pieces of one message that are in host memory at a time, 1 to 16",
         MCA_BASE_VAR_TYPE_UNSIGNED_INT, NULL, OPAL_INFO_LVL_6, &component->pipe.depth);
-    register_variable(component, "pipe_slots", "Room for pieces of all messages that a process sends from one device",
+    gf_params_register_variable("pipe_slots", "Room for pieces of all messages that a process sends from one device",
         MCA_BASE_VAR_TYPE_UNSIGNED_INT, NULL, OPAL_INFO_LVL_6, &component->pipe.slots);
-    register_variable(component, "agent",
+    gf_params_register_variable("agent",
         "Whether a block stays on the device between small operations, so that they need no launch: off, auto (as long as "
         "experience tells), or the microseconds that it stays, 1 to 60000. Ranks whose kernels cannot run at once go without",
         MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_5, &component->agent);
-    register_variable(component, "vmm",
+    gf_params_register_variable("vmm",
         "Memory of the virtual memory functions (cuMemCreate) that can be shared by a file descriptor is mapped by other ranks as "
         "plain memory is, for messages and by algorithm two_shot, instead of being copied through host memory",
         MCA_BASE_VAR_TYPE_BOOL, NULL, OPAL_INFO_LVL_5, &component->config.by_fd);
-    register_variable(component, "agent_message_bytes",
+    gf_params_register_variable("agent_message_bytes",
         "Largest message in bytes that the agent fetches, when it is there, without a launch; 0 for none, and never one above 65536. "
         "Only where coll_gpufifo_agent is not off",
         MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_5, &component->agent_message_bytes);
-    register_variable(component, "agent_blocks",
+    gf_params_register_variable("agent_blocks",
         "Blocks of the agent, 1 to 16: with more than one, messages of more than 8 KiB are shared among them",
         MCA_BASE_VAR_TYPE_INT, NULL, OPAL_INFO_LVL_6, &component->config.agent_blocks);
-    register_variable(component, "agent_start_us",
+    gf_params_register_variable("agent_start_us",
         "Microseconds that the agent may wait for its place on the device; where kernels of the program keep it out for longer, "
         "the host does its work with copies until it has come",
         MCA_BASE_VAR_TYPE_UNSIGNED_INT, NULL, OPAL_INFO_LVL_6, &component->config.agent_start_us);
-    register_variable(component, "fault",
+    gf_params_register_variable("fault",
         "Fault injection for tests: a comma list of name:n, by which the n-th such step of this process fails",
         MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_9, &component->fault);
 }
 
 static void register_nodes(mca_coll_gpufifo_component_t *component)
 {
-    register_variable(component, "net",
+    gf_params_register_variable("net",
         "How large messages of MPI_Allreduce between nodes go: off (through host memory and MPI), verbs, ucx, or auto (verbs where it "
         "can be had, else ucx). All ranks must have the same value",
         MCA_BASE_VAR_TYPE_INT, net_values, OPAL_INFO_LVL_4, &component->net);
-    register_variable(component, "net_bytes",
+    gf_params_register_variable("net_bytes",
         "Least message in bytes that goes so where ranks are on several nodes; shorter ones go through host memory and MPI",
         MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_5, &component->config.net_bytes);
-    register_variable(component, "node",
+    gf_params_register_variable("node",
         "A name for the node of this process, in place of the machine: ranks with different names share no memory, as if they were on "
         "two machines. For containers, and for tests on one machine. Each rank may have its own",
         MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_6, &component->node);
@@ -206,12 +206,15 @@ int gf_params_register(mca_coll_gpufifo_component_t *component)
     register_choices(component);
     register_sizes(component);
     register_nodes(component);
+    gf_net_params_register(&component->net_params);
     return OMPI_SUCCESS;
 }
 
 void gf_params_apply_card(mca_coll_gpufifo_component_t *component)
 {
-    component->config.net = (enum gf_force_net)component->net;
+    enum gf_force_net net = (enum gf_force_net)component->net;
+
+    component->config.net = gf_net_params_can(net) ? net : GF_NET_OFF;
     const char *name = component->node ? component->node : "";
 
     if (strlen(name) < sizeof component->config.node) {
@@ -327,6 +330,10 @@ void gf_params_apply(mca_coll_gpufifo_component_t *component)
     check_slot("coll_gpufifo_ll_slot_bytes", &config->ll_slot_bytes);
     check_slot("coll_gpufifo_simple_slot_bytes", &config->simple_slot_bytes);
     check_pipe(&component->pipe);
+    gf_net_params_check(&component->net_params);
+    if (!gf_net_params_can((enum gf_force_net)component->net) && gf_speaks_for_node()) {
+        gf_show_help("no-net");
+    }
     if (config->channels < 0 || config->channels > GF_MAX_CHANNELS) {
         if (gf_speaks_for_node()) {
             gf_show_help("bad-channels", config->channels, GF_MAX_CHANNELS);

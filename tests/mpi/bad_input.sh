@@ -25,6 +25,7 @@ for value in nonsense 0 -3 12x 1000000; do
     run_prints "coll_gpufifo_agent is \"$value\"" 1 agent=$value bench/host_overhead allreduce 1 1
 done
 run_prints "is longer than 63 characters" 1 node=$(printf '%064d' 0) bench/host_overhead allreduce 1 1
+run_prints "coll_gpufifo_net_group is 9" 1 net_group=9 bench/host_overhead allreduce 1 1
 run_fails "GPUFIFO_EMULATED" 2 +nonsense tests/mpi/test_allreduce limit=64 sizes
 
 # Another Open MPI than the one that the component was built for.

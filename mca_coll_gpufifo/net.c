@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The MCA variables of the network, and making nets.
+ */
+#include "mca_coll_gpufifo/net.h"
+
+#include "mca_coll_gpufifo/module.h"
+#include "transport/wires.h"
+
+static const mca_base_var_enum_value_t choices[] = {
+    {GF_CHOICE_AUTO, "auto"}, {GF_CHOICE_YES, "yes"}, {GF_CHOICE_NO, "no"}, {0, NULL}};
+
+/* As gf_wires_named knows them. */
+static const char *const names[] = {[GF_NET_VERBS] = "verbs", [GF_NET_UCX] = "ucx", [GF_NET_ANY] = "auto"};
+
+static void register_number(const char *name, const char *help, int *storage)
+{
+    gf_params_register_variable(name, help, MCA_BASE_VAR_TYPE_INT, NULL, OPAL_INFO_LVL_6, storage);
+}
+
+void gf_net_params_register(struct gf_net_params *params)
+{
+    *params = (struct gf_net_params){.gid_index = -1, .group = 1};
+    gf_params_register_variable("net_adapter",
+        "The adapter that verbs uses, as mlx5_0; empty: the one nearest to the device",
+        MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_5, &params->adapter);
+    register_number("net_port", "The port of that adapter; 0: its first one that is up", &params->port);
+    register_number("gid_index",
+        "The entry of the port's GID table by which it is addressed; -1: the right one for its network is found",
+        &params->gid_index);
+    register_number("net_service_level", "The service level of verbs, 0 to 15", &params->service_level);
+    register_number("net_traffic_class", "The traffic class of verbs over RoCE, 0 to 255", &params->traffic_class);
+    register_number("net_timeout",
+        "How long verbs waits for an acknowledgement, as 4.096 us times 2 to this power, 1 to 31; 0: 18, about a second",
+        &params->timeout);
+    register_number("net_retries", "How often verbs sends again what was not acknowledged, 1 to 7; 0: 7", &params->retries);
+    register_number("net_group", "Channels of a ring that share a connection of the network, 1 to 8", &params->group);
+    gf_params_register_variable("net_device_memory",
+        "Whether the network reads and writes device memory: auto (where it can), yes, or no (then host memory, to and from "
+        "which kernels store and load)",
+        MCA_BASE_VAR_TYPE_INT, choices, OPAL_INFO_LVL_6, &params->device_memory);
+    gf_params_register_variable("net_flush",
+        "Whether a device is made to see what has arrived before its kernels are told: auto (where it is needed), yes or no",
+        MCA_BASE_VAR_TYPE_INT, choices, OPAL_INFO_LVL_9, &params->flush);
+}
+
+bool gf_net_params_can(enum gf_force_net net)
+{
+    return net == GF_NET_OFF || gf_wires_named(names[net]) != NULL;
+}
+
+void gf_net_params_check(struct gf_net_params *params)
+{
+    if (params->group < 1 || params->group > GF_NET_GROUP) {
+        if (gf_speaks_for_node()) {
+            gf_show_help("bad-net-group", params->group, GF_NET_GROUP);
+        }
+        params->group = 1;
+    }
+}
+
+static struct gf_net *create(gf_device *device)
+{
+    mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
+    const struct gf_net_params *params = &component->net_params;
+    const struct gf_net_config config = {
+        .wires = gf_wires_named(names[component->config.net]), .group = params->group,
+        .device_memory = (enum gf_choice)params->device_memory, .flush = (enum gf_choice)params->flush,
+        .wire = {
+            .adapter = params->adapter && params->adapter[0] ? params->adapter : NULL, .port = params->port,
+            .gid_index = params->gid_index, .service_level = params->service_level, .traffic_class = params->traffic_class,
+            .timeout = params->timeout, .retries = params->retries, .near = device->caps.pci[0] ? device->caps.pci : NULL,
+            .log = &component->log,
+        },
+    };
+    struct gf_reason why;
+    struct gf_net *net = NULL;
+
+    if (gf_net_create(&config, device, &net, &why) != GF_OK) {
+        gf_log(&component->log, GF_LOG_WARN, "ranks of several nodes go through MPI alone: %s", why.text);
+    }
+    return net;
+}
+
+struct gf_net *gf_component_net(gf_device *device)
+{
+    mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
+
+    if (component->config.net == GF_NET_OFF) {
+        return NULL;
+    }
+    opal_mutex_lock(&component->lock);
+    struct gf_net **net = &component->nets[device->ordinal];
+
+    if (!*net) {
+        *net = create(device);
+    }
+    opal_mutex_unlock(&component->lock);
+    return *net;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the component has of the network: its MCA variables, and one net (transport/net.h) a device.
+ */
+#ifndef GF_MCA_NET_H
+#define GF_MCA_NET_H
+
+#include "core/config.h"
+#include "device/device.h"
+#include "transport/net.h"
+
+/* The variables as they are registered; their strings are Open MPI's. Written while the component opens, read-only
+ * afterwards. */
+struct gf_net_params {
+    char *adapter;
+    int port, gid_index, service_level, traffic_class, timeout, retries;
+    int group;
+    int device_memory, flush;          /* enum gf_choice; ints, for the MCA variables */
+};
+
+/* Registers them, with their defaults. */
+void gf_net_params_register(struct gf_net_params *params);
+
+/* Was gpufifo built for it? */
+bool gf_net_params_can(enum gf_force_net net);
+
+/* What is out of its range is replaced by the default, and said so; what a network does not like, it says when it is
+ * opened. */
+void gf_net_params_check(struct gf_net_params *params);
+
+/* The net of an open device, made on first use where coll_gpufifo_net is not off, destroyed with the component; thread-safe.
+ * Null: none; where one was asked for, that has been reported. */
+struct gf_net *gf_component_net(gf_device *device);
+
+#endif
