@@ -20,4 +20,6 @@ run $tcp timeout 120 "$unit/test_wire" ucx
 [ "${GF_SANITIZER:-}" != thread ] || exit 0
 # shellcheck disable=SC2086
 run $tcp timeout 60 "$unit/test_ucx"
+# shellcheck disable=SC2086
+run $tcp timeout 60 "$unit/test_ucx_ticket"
 run UCX_TLS=posix,self UCX_POSIX_ERROR_HANDLING=y UCX_KEEPALIVE_INTERVAL=1s timeout 120 "$unit/test_wire" ucx
