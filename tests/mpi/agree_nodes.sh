@@ -20,4 +20,21 @@ fi
 for devices in 0 1 2 3; do
     run 2 net=auto net_bytes=1 "$nodes" "a b" "$agree" pending $devices
 done
+
+# Natively, over UCX: exactly the calls whose ranks all have device buffers, and that are long enough. Leaders of nodes that alone
+# have host buffers, and members; nodes of one rank and of several, whose ranks are not always neighbours.
+if ! grep -q "define HAVE_UCX 1" "$GF_BUILDDIR/config.h"; then
+    skip 7 "this build has no UCX"
+elif [ -n "${GF_SANITIZER:-}" ]; then
+    skip 7 "under a sanitizer the parts above have to do: what is added here is the network's, which has tests of its own"
+else
+    export UCX_TLS=tcp
+    run 3 net=ucx net_bytes=1 "$nodes" "a b b" "$agree" calls 1
+    run 6 net=ucx net_bytes=1 "$nodes" "a b a c b c" "$agree" calls 2
+    run 4 net=ucx net_bytes=1000 "$nodes" "a b b a" "$agree" calls 3 1000
+    run 4 net=ucx net_bytes=1 "$nodes" "a b c a" "$agree" races 4
+    run 3 net=ucx net_bytes=1 "$nodes" "a b b" "$agree" communicators 5
+    run 3 net=ucx net_bytes=1 "$nodes" "a b b" "$agree" threads 6
+    run 4 net=ucx net_bytes=1 "$nodes" "a a b b" "$GF_BUILDDIR/tests/mpi/test_mixed" 7
+fi
 finish
