@@ -43,7 +43,7 @@ hosts_settle() {
 #!/bin/sh
 host=$1
 shift
-exec nsenter --target="$(cat "/dev/shm/hosts/$host.pid")" --pid --mount --net --uts --wd="$PWD" sh -c "$*"
+exec nsenter --target="$(cat "/dev/shm/hosts/$host.pid")" --pid --mount --root --net --uts --wd="$PWD" sh -c "$*"
 END
     chmod +x $hosts/agent
 }
@@ -51,7 +51,7 @@ END
 on_host() {
     host=$1
     shift
-    nsenter --target="$(cat "$hosts/$host.pid")" --pid --mount --net --uts --wd="$PWD" "$@"
+    nsenter --target="$(cat "$hosts/$host.pid")" --pid --mount --root --net --uts --wd="$PWD" "$@"
 }
 
 hosts_start() {

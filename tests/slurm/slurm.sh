@@ -93,10 +93,11 @@ jacobi_by_batch() {
 }
 
 # All processes of the cluster, and all files that jobs may make: in the folders of the nodes, where the ranks' temporary files
-# go, shared memory, and MPS. What gpufifo shares has no names, and lasts as long as a process has it.
+# go, shared memory, and MPS. What gpufifo shares has no names, and lasts as long as a process has it. The folder of mpirun's
+# session is not looked into: mpirun leaves it where a second signal comes while it tidies up.
 traces() {
     cluster_processes
-    find "$cluster/n1" "$cluster/n2" "$cluster/shm" "$TMPDIR" | sort
+    find "$cluster/n1" "$cluster/n2" "$cluster/shm" "$TMPDIR" \( -name "ompi.*" -o -name "prte.*" \) -prune -o -print | sort
     for mps in $(sed -n 's/.* in //p' "$GF_MPS_LOG"); do
         [ ! -e "$mps" ] || echo "$mps"
     done
