@@ -135,7 +135,6 @@ cancelled() {
 on_two_nodes
 run_prints "its ranks are on several nodes" 4 verbose=1 $tests/test_allreduce path=staged limit=4096 sizes
 run_prints "sent in chunks" 4 verbose=2 pipe_bytes=2000 pipe_chunk_bytes=65536 $tests/test_pt2pt
-run 4 $tests/test_mixed 3
 run_prints "0 of 256 points differ.*: right" 4 examples/jacobi --size 16 --steps 4
 on_one_node
 run_prints "4 ranks share a device" 4 verbose=1 algorithm=one_shot $tests/test_allreduce path=one_shot limit=4096 sizes
