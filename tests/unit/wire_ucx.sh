@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The UCX wire over what is always there: TCP on the loopback interface, and shared memory, where a peer's end is noticed by
-# asking now and then.
+# The UCX wire over what is always there: TCP on the loopback interface. Not over shared memory, where UCX 1.13 does not notice
+# each killed peer; it is no way between nodes.
 set -u
 
 run() {
@@ -22,4 +22,3 @@ run $tcp timeout 120 "$unit/test_wire" ucx
 run $tcp timeout 60 "$unit/test_ucx"
 # shellcheck disable=SC2086
 run $tcp timeout 60 "$unit/test_ucx_ticket"
-run UCX_TLS=posix,self UCX_POSIX_ERROR_HANDLING=y UCX_KEEPALIVE_INTERVAL=1s timeout 120 "$unit/test_wire" ucx
