@@ -5,7 +5,8 @@
  *     wire_bench WIRE stream BYTES MESSAGES      put_notify into 8 slots, each used again when a line says that it was taken
  *     wire_bench WIRE pingpong BYTES MESSAGES    put_notify there and back
  *
- * WIRE is "ucx" or "verbs". Prints MB/s (10^6 bytes), or µs of one way. wire_bench.sh runs it in turn with the network's own benchmark.
+ * WIRE is "ucx" or "verbs". Prints MB/s (10^6 bytes), or µs of one way. wire_bench.sh runs it in turn with the network's own
+ * benchmark.
  */
 #include <sched.h>
 #include <stdio.h>

@@ -60,8 +60,8 @@ static inline enum gf_log_level gf_comm_warning(const gf_comm *comm)
 
 /* What every call does (core/call.c). begin: before anything else, GF_OK if the communicator lives. connect, collective: the
  * connections of a plan's algorithm, made when it is first chosen. GF_ERR_UNSUPPORTED: this communicator cannot have them, which
- * is in `unavailable` now: plan again. break: after a failure on this rank, a wrong buffer included, the peers may wait for it for
- * ever: tells them, and refuses further calls. */
+ * is in `unavailable` now: plan again. break: after a failure on this rank, a wrong buffer included, the peers may wait for it
+ * for ever: tells them, and refuses further calls. */
 gf_status gf_comm_call_begin(gf_comm *comm, struct gf_reason *why);
 gf_status gf_comm_call_connect(gf_comm *comm, const struct gf_plan *plan, struct gf_reason *why);
 void gf_comm_call_break(gf_comm *comm, gf_status status, const struct gf_reason *why);

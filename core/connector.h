@@ -35,8 +35,8 @@ struct gf_connector_shape {
 #define GF_WIRE_MAGIC 0x67664331u
 #define GF_BLOB_BYTES 256
 
-/* What one end tells the other: plain bytes and, from a transport with long_blobs, as many more as it needs, made by its setup with
- * malloc. Whoever called setup frees them. */
+/* What one end tells the other: plain bytes and, from a transport with long_blobs, as many more as it needs, made by its setup
+ * with malloc. Whoever called setup frees them. */
 struct gf_blob {
     unsigned char bytes[GF_BLOB_BYTES];
     uint32_t rest_bytes;

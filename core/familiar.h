@@ -29,8 +29,8 @@ struct gf_familiar {
     uint32_t doublings;            /* of GF_FAMILIAR_CALLS */
 };
 
-/* A buffer that is not mapped comes in a call, which may name it more than once. Calls are numbered, from 1 on. True: it is worth a
- * mapping. */
+/* A buffer that is not mapped comes in a call, which may name it more than once. Calls are numbered, from 1 on. True: it is
+ * worth a mapping. */
 bool gf_familiar_meet(struct gf_familiar *f, uint64_t id, uint64_t call);
 
 /* A mapped buffer has been freed after so many calls. */

@@ -3,8 +3,8 @@
  * What collectives over mapped buffers have in common: a communicator's registry, and words by which its kernels meet.
  *
  * A call enters with its buffers (gf_registry_enter): then all ranks have, and all have mapped all of them, or none goes on. Then
- * each rank runs its part. Kernels that store into the buffers of others meet by the flags (core/mapped_allreduce.h); where they only
- * fetch, no kernel waits, and the hosts meet (gf_registry_leave; core/exchange.h).
+ * each rank runs its part. Kernels that store into the buffers of others meet by the flags (core/mapped_allreduce.h); where
+ * they only fetch, no kernel waits, and the hosts meet (gf_registry_leave; core/exchange.h).
  */
 #ifndef GF_CORE_MAPPED_H
 #define GF_CORE_MAPPED_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce over the program's own buffers, which all ranks have mapped. Two-shot: each rank reduces its share, and stores the result
- * to all; the kernels meet. One-shot: each rank reduces everything for itself, so that no kernel waits; the hosts meet.
+ * Allreduce over the program's own buffers, which all ranks have mapped. Two-shot: each rank reduces its share, and stores the
+ * result to all; the kernels meet. One-shot: each rank reduces everything for itself, so that no kernel waits; the hosts meet.
  */
 #ifndef GF_CORE_MAPPED_ALLREDUCE_H
 #define GF_CORE_MAPPED_ALLREDUCE_H

@@ -38,8 +38,8 @@ static inline bool gf_offer_ended(uint64_t word)
     return word == GF_OFFER_DONE || word == GF_OFFER_FAILED;
 }
 
-/* The sender writes it before it publishes OFFERED; the receiver writes taker, failure and sharing, and whoever the word names moves the
- * state. What a receiver that has mapped the buffer already needs is in the first 64 bytes. */
+/* The sender writes it before it publishes OFFERED; the receiver writes taker, failure and sharing, and whoever the word names
+ * moves the state. What a receiver that has mapped the buffer already needs is in the first 64 bytes. */
 struct gf_offer {
     uint64_t state;
     uint64_t bytes;

@@ -48,8 +48,8 @@ gf_status gf_offer_board_create(gf_device *device, const struct gf_pull_config *
 
 /* Offers [address, address + bytes), bytes ≥ 1, which does not change until gf_offer_poll says the end. pointer is what
  * gf_driver_pointer says of it: device memory of this device. may_move: its end may be that it was moved (not for a synchronous
- * send). GF_ERR_UNSUPPORTED: stage it. GF_NO_RESOURCE: all offers are in use, or all slots by those that wait for their receivers; stage
- * it, or call again after progress. The offer is name->index from here on. */
+ * send). GF_ERR_UNSUPPORTED: stage it. GF_NO_RESOURCE: all offers are in use, or all slots by those that wait for their
+ * receivers; stage it, or call again after progress. The offer is name->index from here on. */
 gf_status gf_offer_make(gf_offer_board *board, const struct gf_pointer *pointer, const void *address, size_t bytes, bool may_move,
                         struct gf_offer_name *name, struct gf_reason *why);
 
@@ -57,7 +57,8 @@ gf_status gf_offer_make(gf_offer_board *board, const struct gf_pointer *pointer,
  * the receiver failed with. At its end the index is the board's again. A load of one word of host memory. */
 gf_status gf_offer_poll(gf_offer_board *board, uint32_t index, struct gf_reason *why);
 
-/* What the receiver has said of its device so far; before gf_offer_poll has said the end. One that was moved it says nothing of. */
+/* What the receiver has said of its device so far; before gf_offer_poll has said the end. One that was moved it says nothing
+ * of. */
 enum gf_sharing gf_offer_sharing(const gf_offer_board *board, uint32_t index);
 
 /* Takes an offer back that no receiver will come for, since its name was not sent, or the message cancelled. GF_OK: done, the

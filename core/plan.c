@@ -156,8 +156,8 @@ static void decide_forced(const struct gf_config *config, const struct gf_plan_i
     }
 }
 
-/* An algorithm that needs the program's buffers to be mapped, which nobody asked for: where the transport was chosen, a mapping may be
- * what the user does not want. */
+/* An algorithm that needs the program's buffers to be mapped, which nobody asked for: where the transport was chosen, a mapping
+ * may be what the user does not want. */
 static bool may_map(const struct gf_config *config, const struct gf_plan_input *input, enum gf_algorithm algorithm)
 {
     return config->algorithm == GF_ALGORITHM_AUTO && available(input, algorithm)
@@ -321,7 +321,8 @@ void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_inpu
     consider_agent(config, input, bytes, plan);
 }
 
-/* Nothing of it waits on the device, so that rule 9 says nothing against it; but in time slices staging is faster for most sizes. */
+/* Nothing of it waits on the device, so that rule 9 says nothing against it; but in time slices staging is faster for most
+ * sizes. */
 static void decide_exchange(const struct gf_config *config, const struct gf_plan_input *input, bool in_place, struct gf_plan *plan)
 {
     bool by_kernel = config->mapped == GF_MAPPED_KERNEL;

@@ -62,13 +62,14 @@ struct gf_plan_input {
  * elements fit a size_t of bytes. */
 void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_input *input, struct gf_plan *plan);
 
-/* Decides how blocks are exchanged between the ranks' buffers. Of the input only ranks, blocks, kernels_may_wait and unavailable count. in_place: ranks
- * swap blocks. Algorithm and reason are the same on all ranks; the launch is this rank's own, which fetches `count` blocks, in
- * all `bytes` bytes. Pure. */
+/* Decides how blocks are exchanged between the ranks' buffers. Of the input only ranks, blocks, kernels_may_wait and
+ * unavailable count. in_place: ranks swap blocks. Algorithm and reason are the same on all ranks; the launch is this rank's
+ * own, which fetches `count` blocks, in all `bytes` bytes. Pure. */
 void gf_plan_exchange(const struct gf_config *config, const struct gf_plan_input *input, bool in_place, int count, size_t bytes,
                       struct gf_plan *plan);
 
-/* The slots of the two one-shot algorithms, in bytes: a whole number of pieces of `data` bytes, the last one shorter, is a message. */
+/* The slots of the two one-shot algorithms, in bytes: a whole number of pieces of `data` bytes, the last one shorter, is a
+ * message. */
 struct gf_plan_slot {
     size_t bytes, data;
 };

@@ -5,8 +5,9 @@
  * within a device, which is a kernel, too, takes 18 at 1 MiB and 49 at 64 MiB, and is faster only from 256 MiB on (140 against
  * 146); but it cannot be cancelled when it does not start. Without MPS, on a GPU that several processes share, kernels and
  * device copies wait for the next time slice: 270 µs for 2 processes whatever their size, while staging through the host takes
- * 90 µs for 1 MiB and 1200 for 16 MiB. There a kernel fetches, since the driver's copy, queued behind a kernel of the program that
- * itself waits for the message, would wait for ever; and it is given time for the other processes' slices (about 2 ms each) to pass.
+ * 90 µs for 1 MiB and 1200 for 16 MiB. There a kernel fetches, since the driver's copy, queued behind a kernel of the program
+ * that itself waits for the message, would wait for ever; and it is given time for the other processes' slices (about 2 ms
+ * each) to pass.
  */
 #include "core/pull_plan.h"
 

@@ -106,9 +106,9 @@ struct gf_registry {
     struct gf_reason refused_why;
 };
 
-/* Collective; the same result on all ranks. imports: of the device that calls; outlive the registry. config: deadline_ms is the longest that one wait for a peer may take; by_fd.
- * GF_ERR_UNSUPPORTED: these ranks cannot share host memory. After an error nothing is
- * left behind. */
+/* Collective; the same result on all ranks. imports: of the device that calls; outlive the registry. config: deadline_ms is the
+ * longest that one wait for a peer may take; by_fd. GF_ERR_UNSUPPORTED: these ranks cannot share host memory. After an error
+ * nothing is left behind. */
 gf_status gf_registry_create(struct gf_registry *g, struct gf_imports *imports, struct gf_watch *watch, struct gf_fault *fault,
                              const struct gf_config *config, struct gf_reason *why);
 
@@ -122,8 +122,8 @@ struct gf_registry_buffer {
 
 /* Collective: enters the next call and returns when all have. what: two numbers that must be equal on all ranks.
  * GF_OK: all ranks have mapped all these buffers; gf_registry_address tells where. GF_ERR_UNSUPPORTED: not all can, and
- * GF_NO_RESOURCE: a buffer that is patient is not mapped yet; all ranks are told alike. GF_ERR_PEER: the numbers differ, or a process has ended; GF_ERR_TIMEOUT; GF_ERR_ABORTED and the like
- * as gf_watch_poll. */
+ * GF_NO_RESOURCE: a buffer that is patient is not mapped yet; all ranks are told alike. GF_ERR_PEER: the numbers differ, or a
+ * process has ended; GF_ERR_TIMEOUT; GF_ERR_ABORTED and the like as gf_watch_poll. */
 gf_status gf_registry_enter(struct gf_registry *g, const struct gf_registry_buffer buffers[GF_REGISTRY_BUFFERS],
                             const uint64_t what[2], struct gf_reason *why);
 

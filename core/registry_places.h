@@ -14,7 +14,8 @@ static inline struct gf_registry_page *gf_registry_own_page(const struct gf_regi
     return g->of[g->rank].page;
 }
 
-/* Finds or makes places for the buffers of the call that is being entered, and writes the record of it, which nobody reads yet. */
+/* Finds or makes places for the buffers of the call that is being entered, and writes the record of it, which nobody reads
+ * yet. */
 void gf_registry_write_record(struct gf_registry *g, const struct gf_registry_buffer *buffers, const uint64_t what[2]);
 
 #endif

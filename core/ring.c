@@ -78,8 +78,8 @@ static uint64_t even_share(uint64_t bytes, uint64_t parts)
     return (share + GF_LINE - 1) / GF_LINE * GF_LINE;
 }
 
-/* Steps of FIFO `channel` in a launch, as gf_allreduce_ring makes them: rounds in which each rank's share has a piece of at most a
- * slot, and each piece goes round twice but for two hops. */
+/* Steps of FIFO `channel` in a launch, as gf_allreduce_ring makes them: rounds in which each rank's share has a piece of at
+ * most a slot, and each piece goes round twice but for two hops. */
 static uint64_t steps_of(const struct gf_ring *ring, const struct gf_plan *plan, uint64_t bytes, int channel)
 {
     uint64_t ranks = (uint64_t)ring->pattern.ranks, most = to_next(ring)->shape.slot_bytes;

@@ -24,8 +24,8 @@ gf_status gf_ring_connect(struct gf_ring *ring, int channels, const struct gf_co
 gf_status gf_ring_allreduce(struct gf_ring *ring, const struct gf_plan *plan, const struct gf_reduction *data,
                             struct gf_execution *e, struct gf_reason *why);
 
-/* Waits until the next rank has taken all that was sent, since it tells so in memory of ours, and may read there. Returns early if
- * the communicator aborts or a peer is gone. Zeros are allowed. */
+/* Waits until the next rank has taken all that was sent, since it tells so in memory of ours, and may read there. Returns early
+ * if the communicator aborts or a peer is gone. Zeros are allowed. */
 void gf_ring_drain(struct gf_ring *ring, struct gf_execution *e);
 
 /* Idempotent; zeros are allowed. */

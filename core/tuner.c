@@ -133,8 +133,8 @@ size_t gf_tuner_two_shot_least(int ranks)
     return ranks < 8 ? LEAST + (size_t)(8 - ranks) * 8 * KIB : LEAST;
 }
 
-/* A kernel waits some 290 µs for its turn on 2 ranks and 590 on 4, and moves little data meanwhile: 4 MiB take 302 and 630. The hosts take
- * 107 and 142 for 256 KiB, 646 for 2 MiB on 2 ranks. */
+/* A kernel waits some 290 µs for its turn on 2 ranks and 590 on 4, and moves little data meanwhile: 4 MiB take 302 and 630. The
+ * hosts take 107 and 142 for 256 KiB, 646 for 2 MiB on 2 ranks. */
 size_t gf_tuner_in_turns_least(int ranks)
 {
     return (size_t)ranks * 512 * 1024;

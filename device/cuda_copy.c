@@ -4,16 +4,16 @@
  *
  * Without MPS the processes of a GPU take turns on it, and what does not go to a copy engine waits for its process's turn. The
  * driver writes 8 B to 16 KiB from the host by the engine of the kernels: 274 µs with 2 processes on an H200, 549 with 4, of
- * cuMemcpyAsync, cuMemcpyBatchAsync and cuMemcpy2DAsync of one row alike. Two rows at a pitch, of 8 B or of 4 KiB, take 8 to 9 and
- * 11 to 12 µs; so do 64 KiB at once. So small copies from the host are cut into such rows.
+ * cuMemcpyAsync, cuMemcpyBatchAsync and cuMemcpy2DAsync of one row alike. Two rows at a pitch, of 8 B or of 4 KiB, take 8 to 9
+ * and 11 to 12 µs; so do 64 KiB at once. So small copies from the host are cut into such rows.
  */
 #include "device/cuda_device.h"
 
 enum { FEWEST_BYTES = 6, ENOUGH_BYTES = 64 * 1024 };
 
-/* Two pairs of rows that together are [0, bytes). The rows of a pair begin `pitch` apart and are shorter, so that they cannot be taken
- * for one run: [0, first) and [pitch, pitch + first), then [first, first + second) and [pitch + first, bytes). What the second pair
- * copies again is the same. bytes ≥ FEWEST_BYTES. */
+/* Two pairs of rows that together are [0, bytes). The rows of a pair begin `pitch` apart and are shorter, so that they cannot
+ * be taken for one run: [0, first) and [pitch, pitch + first), then [first, first + second) and [pitch + first, bytes). What
+ * the second pair copies again is the same. bytes ≥ FEWEST_BYTES. */
 struct rows {
     size_t pitch, first, second;
 };

@@ -4,8 +4,8 @@
  *
  * NVIDIA documents it nowhere. It holds within a GPU, whose shared cache keeps such lines, and over NVLink, whose packets carry
  * them; not over PCIe, and not in host memory, where lines have 64 bytes. NCCL relies on it for its own LL128 between GPUs of one
- * compute capability of the data-centre line, and says of others that they are untested and may corrupt data. tests/gpu/run.sh ll128
- * looks for torn lines on the GPUs at hand.
+ * compute capability of the data-centre line, and says of others that they are untested and may corrupt data. tests/gpu/run.sh
+ * ll128 looks for torn lines on the GPUs at hand.
  */
 #include "device/cuda_device.h"
 

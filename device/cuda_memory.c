@@ -16,9 +16,9 @@ static bool is_in_context(const struct gf_cuda_driver *driver, int ordinal, CUco
     return owner && ordinal >= 0 && ordinal < GF_CUDA_DEVICES && atomic_load(&driver->contexts[ordinal]) == owner;
 }
 
-/* One call for all questions, which also answers for host memory: of an address that it does not know the driver says no type. (Asked
- * for the type alone it refuses, and takes four times as long to do so.) While the program has not initialised CUDA all memory is the
- * host's, and a freed address is host memory to the driver. */
+/* One call for all questions, which also answers for host memory: of an address that it does not know the driver says no type.
+ * (Asked for the type alone it refuses, and takes four times as long to do so.) While the program has not initialised CUDA all
+ * memory is the host's, and a freed address is host memory to the driver. */
 gf_status gf_cuda_pointer(gf_driver *base, const void *address, struct gf_pointer *info)
 {
     const struct gf_cuda_api *api = &((struct gf_cuda_driver *)base)->api;

@@ -146,11 +146,13 @@ static inline gf_status gf_device_open(gf_driver *driver, int ordinal, gf_device
 
 static inline void gf_device_close(gf_device *device) { device->ops->close(device); }
 
-/* Device memory of this process, aligned to 256 bytes. free gives it back at once and waits for work that may use it, as cudaFree. */
+/* Device memory of this process, aligned to 256 bytes. free gives it back at once and waits for work that may use it, as
+ * cudaFree. */
 static inline gf_status gf_device_alloc(gf_device *d, size_t bytes, void **address, struct gf_reason *why) { return d->ops->alloc(d, bytes, address, why); }
 static inline gf_status gf_device_free(gf_device *d, void *address) { return d->ops->free(d, address); }
 
-/* Device memory as programs have it that use another allocator; free as above. GF_ERR_UNSUPPORTED where the device has none such. */
+/* Device memory as programs have it that use another allocator; free as above. GF_ERR_UNSUPPORTED where the device has none
+ * such. */
 static inline gf_status gf_device_alloc_by(gf_device *d, enum gf_allocator by, size_t bytes, void **address, struct gf_reason *why) { return d->ops->alloc_by(d, by, bytes, address, why); }
 
 /* Host memory that kernels and copy engines reach, page-aligned, zeroed. */
@@ -195,7 +197,8 @@ static inline gf_status gf_device_stream_sync(gf_device *d, gf_stream *s) { retu
 static inline gf_status gf_device_sync(gf_device *d) { return d->ops->device_sync(d); }
 
 /* Queue a kernel. arguments: the kernel's work item (see kernels/work.h), copied before return. threads: a multiple of
- * 32 up to GF_BLOCK_THREADS; the emulated device uses its own, smaller team. GF_ERR_UNSUPPORTED where the binary has no code for this GPU. */
+ * 32 up to GF_BLOCK_THREADS; the emulated device uses its own, smaller team. GF_ERR_UNSUPPORTED where the binary has no code
+ * for this GPU. */
 static inline gf_status gf_device_launch(gf_device *d, gf_stream *s, enum gf_kernel kernel, int blocks, int threads,
                                          const void *arguments, size_t bytes, struct gf_reason *why)
 {

@@ -197,8 +197,8 @@ static gf_status unmap(const struct gf_emulated_memory *memory, const struct gf_
     return fresh == MAP_FAILED ? GF_ERR_SYSTEM : GF_OK;
 }
 
-/* As CUDA refuses it, with the option "lingering": memory that its owner has freed and that is mapped here still is in the way of what lies there now. The
- * lock is held. */
+/* As CUDA refuses it, with the option "lingering": memory that its owner has freed and that is mapped here still is in the way
+ * of what lies there now. The lock is held. */
 static bool is_in_the_way(const struct gf_emulated_memory *memory, const struct handle *source)
 {
     for (const struct gf_import *import = memory->first_import; import; import = import->next) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The one-shot allreduce over LL128 lines. Slots, epochs, regions and the order of the ranks are those of allreduce.h, and so is
- * the argument why two slots suffice: each block sends at least one unit an epoch. Here the lanes of a line work together on a unit,
- * and a team is threads / GF_LINE_LANES such groups.
+ * the argument why two slots suffice: each block sends at least one unit an epoch. Here the lanes of a line work together on a
+ * unit, and a team is threads / GF_LINE_LANES such groups.
  */
 #ifndef GF_KERNELS_ALLREDUCE_LL128_H
 #define GF_KERNELS_ALLREDUCE_LL128_H

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Kernels for GPUs: kernels.cu → a fat binary (machine code and PTX) → an object in libgpufifo. What ptxas says about registers and
-# spills is kept in kernels/ptxas.log. Without nvcc the object says that there are no kernels.
+# Kernels for GPUs: kernels.cu → a fat binary (machine code and PTX) → an object in libgpufifo. What ptxas says about registers
+# and spills is kept in kernels/ptxas.log. Without nvcc the object says that there are no kernels.
 
 EXTRA_DIST += kernels/kernels.cu
 libgpufifo_la_SOURCES += kernels/fatbin.S

@@ -5,8 +5,8 @@
  * such a store arrives whole (struct gf_device_caps, gf_device_whole_lines): elsewhere a new flag may stand beside old data.
  *
  * A unit is 15 items in as many lines as an item has words: line w holds word w of all 15, and the flag in the sixteenth place. A
- * lane keeps GF_LANE_WORDS places of each line, and so whole items: place GF_LANE_WORDS · lane + j has item GF_LINE_LANES · j + lane,
- * which lets neighbouring lanes load and store neighbouring items of the program's buffers.
+ * lane keeps GF_LANE_WORDS places of each line, and so whole items: place GF_LANE_WORDS · lane + j has item GF_LINE_LANES · j +
+ * lane, which lets neighbouring lanes load and store neighbouring items of the program's buffers.
  */
 #ifndef GF_KERNELS_LL128_H
 #define GF_KERNELS_LL128_H

@@ -2,8 +2,9 @@
  *
  * Two-shot allreduce over buffers that all ranks have mapped (struct gf_two_shot_work): no copy but the one that is asked for.
  *
- * Each element is reduced by one thread of one rank, in an order that the host chose, and stored to all ranks: all get the same bits. That thread
- * alone loads it, from all ranks' send buffers, before it stores it, so send and receive buffers may be the same.
+ * Each element is reduced by one thread of one rank, in an order that the host chose, and stored to all ranks: all get the same
+ * bits. That thread alone loads it, from all ranks' send buffers, before it stores it, so send and receive buffers may be the
+ * same.
  *
  * One meeting a launch, at its end. Before it nothing has to be waited for: that a peer has entered, its data lie ready and its
  * receive buffer may be written, is known before the launch. After it a rank's result is complete, for all blocks of all ranks

@@ -97,9 +97,9 @@ struct gf_peer_slots {
     char *from;                  /* my own, for lines of the peer */
 };
 
-/* One-shot allreduce: every rank stores its data as LL or LL128 lines into a slot at each peer, then reduces all slots in rank order.
- * Two slots a peer alternate; the flag of a line is the epoch, so no head is needed: a rank that has received epoch e + 1 from
- * a peer knows that the peer has read epoch e.
+/* One-shot allreduce: every rank stores its data as LL or LL128 lines into a slot at each peer, then reduces all slots in rank
+ * order. Two slots a peer alternate; the flag of a line is the epoch, so no head is needed: a rank that has received epoch e +
+ * 1 from a peer knows that the peer has read epoch e.
  * A message longer than a slot goes in pieces, each with the next epoch. */
 struct gf_one_shot_work {
     struct gf_task task;
@@ -337,8 +337,8 @@ enum {
 #define GF_PACK_WIDE (1u << 30)
 #endif
 
-/* A copy of data that have gaps at one end or at both (kernels/pack.h; core/flat.c fills it). The data are `words` words of `word`
- * bytes, to which all addresses, lengths and distances are multiples. At an end that is packed word n is at n * word. At
+/* A copy of data that have gaps at one end or at both (kernels/pack.h; core/flat.c fills it). The data are `words` words of
+ * `word` bytes, to which all addresses, lengths and distances are multiples. At an end that is packed word n is at n * word. At
  * one that is not, it is
  *   strided (offsets is null): in blocks of block.value words; their places count up through the dims, the innermost first, the
  *       last of which needs no divisor and has the stride `stride[dims - 1]` (no dims: there is one block);

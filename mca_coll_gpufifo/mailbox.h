@@ -18,7 +18,8 @@
  * REFUSED makes this rank stage, and say so to the others, where it need not, and of a late word agree.h tells.
  *
  * The tag. Negative tags match MPI_ANY_TAG in no PML. Those below -9 belong to coll (blocking -10..-26, non-blocking
- * downwards from -27), io and topo; -2..-9 are free in Open MPI 4.1 to 6.0, and they survive the 24 bits that pml/ucx has for a tag.
+ * downwards from -27), io and topo; -2..-9 are free in Open MPI 4.1 to 6.0, and they survive the 24 bits that pml/ucx has for a
+ * tag.
  *
  * Threads: any; the callback skips if another thread is in it. Lock order: component's lock, then the mailbox's.
  */

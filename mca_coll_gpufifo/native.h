@@ -11,8 +11,8 @@
  * has this rank's buffers. GF_ERR_UNSUPPORTED on all ranks: there can be none, which has been logged; stage, now and for ever. */
 gf_status gf_native_comm(mca_coll_gpufifo_module_t *module, int ordinal, struct gf_reason *why);
 
-/* This rank stages a call, for a reason. MPI_SUCCESS: it may, and where calls are asked for a line tells of it; else the MPI error
- * that strictness makes of it. amount, unit: of what the call moves. */
+/* This rank stages a call, for a reason. MPI_SUCCESS: it may, and where calls are asked for a line tells of it; else the MPI
+ * error that strictness makes of it. amount, unit: of what the call moves. */
 int gf_native_refuse(const mca_coll_gpufifo_module_t *module, const char *function, size_t amount, const char *unit,
                      const char *reason);
 

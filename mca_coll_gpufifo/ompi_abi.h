@@ -120,8 +120,8 @@ static inline int gf_mpi_world_rank(const ompi_proc_t *proc)
 
 static inline bool gf_mpi_same_node(const ompi_proc_t *proc) { return OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags); }
 
-/* Is this rank on our node? Open MPI knows all processes of this node from the start, by name: the communicator's group may still hold
- * names only, until somebody asks it for the process. No other process is made known by this question. */
+/* Is this rank on our node? Open MPI knows all processes of this node from the start, by name: the communicator's group may
+ * still hold names only, until somebody asks it for the process. No other process is made known by this question. */
 static inline bool gf_mpi_rank_is_near(ompi_communicator_t *comm, int rank)
 {
     ompi_proc_t *proc = (ompi_proc_t *)ompi_proc_lookup(ompi_group_get_proc_name(comm->c_remote_group, rank));
@@ -189,8 +189,8 @@ static inline bool gf_mpi_look_up(const mca_base_component_t *component, const o
     return result == OPAL_SUCCESS;
 }
 
-/* Something passes from one thread to another, and Open MPI orders that where ThreadSanitizer does not see it: by the exchange of 16
- * bytes in a free list, or by a request that completes. The one hands it over before, the other takes it over after. */
+/* Something passes from one thread to another, and Open MPI orders that where ThreadSanitizer does not see it: by the exchange
+ * of 16 bytes in a free list, or by a request that completes. The one hands it over before, the other takes it over after. */
 #ifdef __SANITIZE_THREAD__
 void __tsan_acquire(void *object);
 void __tsan_release(void *object);

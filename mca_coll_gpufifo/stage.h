@@ -71,8 +71,8 @@ static inline struct gf_stage_call gf_stage_call(const void *send, struct gf_lay
     };
 }
 
-/* Is this buffer significant, and has it data in device memory? Its address may lie outside of the memory (MPI_BOTTOM, lower bounds,
- * displacements), a byte of its data cannot. */
+/* Is this buffer significant, and has it data in device memory? Its address may lie outside of the memory (MPI_BOTTOM, lower
+ * bounds, displacements), a byte of its data cannot. */
 static inline bool gf_stage_buffer_is_device(const struct gf_stage_buffer *buffer)
 {
     ptrdiff_t offset;

@@ -182,7 +182,8 @@ static int class_of(size_t bytes)
     return class;
 }
 
-/* What memory for so many bytes has. Large memory is rounded up by an eighth at most, so that messages of about one size share it. */
+/* What memory for so many bytes has. Large memory is rounded up by an eighth at most, so that messages of about one size share
+ * it. */
 static size_t class_bytes(int class, size_t bytes)
 {
     size_t unit = GF_BOUNCE_KEEP_BYTES / 8;

@@ -19,8 +19,8 @@
 #define GF_BOUNCE_KEEP_BYTES ((size_t)8 << 20)
 /* of all these sizes together at most so much, per device. */
 #define GF_BOUNCE_KEEP_TOTAL ((size_t)64 << 20)
-/* Of larger memory the last that was used is kept for calls of about the same size, so much of it per device: to make it takes longer
- * than to copy what it holds. */
+/* Of larger memory the last that was used is kept for calls of about the same size, so much of it per device: to make it takes
+ * longer than to copy what it holds. */
 #define GF_BOUNCE_KEEP_LARGE ((size_t)256 << 20)
 
 struct gf_device_memory;               /* device_memory.h */

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# cppcheck over the libraries, the component, the bench and the examples. First it must find an error planted in a file of its own.
+# cppcheck over the libraries, the component, the bench and the examples. First it must find an error planted in a file of its
+# own.
 #   check_static.sh [SOURCE-FOLDER]
 set -eu
 

@@ -5,7 +5,8 @@
  *
  *   - A process that lanes lead to is one endpoint, however many lanes there are. It stays open until the wire is closed, or it
  *     fails; then all lanes to that process are broken, and no others.
- *   - A put is an active message whose data the receiver stores where they belong, by memcpy from the message if it is short, else
+ *   - A put is an active message whose data the receiver stores where they belong, by memcpy from the message if it is short,
+ *   else
  *     by rendezvous, which UCX does without a copy where the network can. Not ucp_put_nbx: where UCX has to emulate it (TCP), a
  *     process that was put to is ended by UCX if its peer dies before the acknowledgement, and nobody checks where data go.
  *   - The ticket of a put or notification comes when it has arrived, in order: then nobody has to make progress for it any more.

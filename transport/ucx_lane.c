@@ -200,8 +200,8 @@ static void tickets_drop(struct gf_ucx_wire *wire, const struct gf_ucx_lane *lan
     }
 }
 
-/* What has begun arrives, or is lost after a while. Afterwards nothing of the lane is under way: where UCX itself does not let go,
- * the endpoint is given up. */
+/* What has begun arrives, or is lost after a while. Afterwards nothing of the lane is under way: where UCX itself does not let
+ * go, the endpoint is given up. */
 static void settle(struct gf_ucx_wire *wire, struct gf_ucx_lane *lane)
 {
     struct gf_ucx_peer *peer = lane->peer;

@@ -62,8 +62,8 @@ struct gf_ucx_peer {
     char path[96];                 /* for people: what UCX took, "tcp/eth0" */
 };
 
-/* Something under way: a message that is sent, or data that are received. A put or notification has ended when UCX says so and the
- * peer says that it has arrived: then nobody has to make progress for it any more. */
+/* Something under way: a message that is sent, or data that are received. A put or notification has ended when UCX says so and
+ * the peer says that it has arrived: then nobody has to make progress for it any more. */
 struct gf_ucx_op {
     struct gf_ucx_op *next;
     struct gf_ucx_lane *lane;

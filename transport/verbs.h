@@ -4,7 +4,8 @@
  *
  *   put, put_notify   an RDMA write; with immediate data, for which the peer has posted a receive of zero length
  *   put_lines         an inline RDMA write into host memory; nobody asks for its end, so one write a lap is signalled
- *   flush             an RDMA read of one byte over a queue pair that is connected to itself: it pushes before it what the adapter
+ *   flush             an RDMA read of one byte over a queue pair that is connected to itself: it pushes before it what the
+ *   adapter
  *                     still has on its way into the device's memory
  *
  * Whether memory of a device can be registered only trying tells: by its dma-buf descriptor, else by its address, which a

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How lanes come and go. A lane that is destroyed lingers: the acknowledgement of the peer's last operation may have been lost or not
- * sent yet, and the peer would take an end that was in order for one that broke. So its queue pair answers for as long as a peer
- * would ask.
+ * How lanes come and go. A lane that is destroyed lingers: the acknowledgement of the peer's last operation may have been lost
+ * or not sent yet, and the peer would take an end that was in order for one that broke. So its queue pair answers for as long
+ * as a peer would ask.
  */
 #include "transport/verbs_private.h"
 

@@ -26,8 +26,8 @@ enum {
 
 struct verbs_wire;
 
-/* One queue pair. Ended: sends below `done`; begun: those below `sent`. The tickets of those between lie at their number modulo the
- * length. Made and destroyed under the wire's lock; all else is the progressing thread's. */
+/* One queue pair. Ended: sends below `done`; begun: those below `sent`. The tickets of those between lie at their number modulo
+ * the length. Made and destroyed under the wire's lock; all else is the progressing thread's. */
 struct gf_verbs_queue {
     struct verbs_wire *wire;
     struct ibv_qp *pair;
@@ -42,7 +42,8 @@ struct gf_verbs_queue {
     uint32_t immediates[GF_VERBS_RECEIVES];            /* of those arrived, at their number modulo the length */
 };
 
-/* What one end of a lane tells the other, and what a loopback tells itself. In the byte order of the host, which the magic shows. */
+/* What one end of a lane tells the other, and what a loopback tells itself. In the byte order of the host, which the magic
+ * shows. */
 struct gf_verbs_end {
     uint32_t magic, version;
     uint32_t link, gid_type;       /* enum ibv_link_layer, enum ibv_gid_type */

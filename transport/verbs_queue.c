@@ -292,8 +292,8 @@ gf_status gf_verbs_queue_post_receive(struct gf_verbs_queue *queue)
     return GF_OK;
 }
 
-/* What the adapter reports of operations that it did not even try tells nothing: either what failed is reported too, or it was the
- * peer's operation. */
+/* What the adapter reports of operations that it did not even try tells nothing: either what failed is reported too, or it was
+ * the peer's operation. */
 static void fail(struct gf_verbs_queue *queue, const struct ibv_wc *completion)
 {
     const char *name = queue->wire->base.name;

@@ -42,8 +42,8 @@ void gpufifo_device_close(gpufifo_device *device);
 /* "cuda" or "emulated"; valid for ever. */
 const char *gpufifo_device_name(const gpufifo_device *device);
 
-/* Memory of one of the kinds above except INVALID, on the emulated device too, whose rules of sharing are a GPU's; bytes may be 0 (the pointer is then null). Free it by gpufifo_free
- * with any kind. Contents are undefined at first. */
+/* Memory of one of the kinds above except INVALID, on the emulated device too, whose rules of sharing are a GPU's; bytes may be
+ * 0 (the pointer is then null). Free it by gpufifo_free with any kind. Contents are undefined at first. */
 int gpufifo_alloc(gpufifo_device *device, enum gpufifo_memory kind, size_t bytes, void **pointer);
 int gpufifo_free(gpufifo_device *device, void *pointer);
 

@@ -37,8 +37,8 @@ void gf_windows_close(void);
 /* The error for device memory that was passed to this function; tells the user, the first time in full. */
 int gf_windows_refuse(const char *function, const char *what);
 
-/* Puts our functions in front of those of this window's module; false: no room, or this module has other functions than an earlier
- * one of its component. Create gives null without host memory. (access.c) */
+/* Puts our functions in front of those of this window's module; false: no room, or this module has other functions than an
+ * earlier one of its component. Create gives null without host memory. (access.c) */
 struct gf_accesses *gf_accesses_create(void);
 void gf_accesses_destroy(struct gf_accesses *accesses);
 bool gf_accesses_guard(struct gf_accesses *accesses, ompi_win_t *win);

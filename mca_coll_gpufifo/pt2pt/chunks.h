@@ -70,8 +70,8 @@ void gf_chunks_destroy(struct gf_chunks *chunks);
 /* Ids from here on are the caller's to choose; the receiver may know them before they are offered. */
 #define GF_CHUNKS_OWN_IDS ((uint64_t)1 << 63)
 
-/* Offers [address, address + bytes), bytes ≥ 1, memory of that device, to a rank of MPI_COMM_WORLD. id: 0, or one of the caller's that
- * no other message under way has. */
+/* Offers [address, address + bytes), bytes ≥ 1, memory of that device, to a rank of MPI_COMM_WORLD. id: 0, or one of the
+ * caller's that no other message under way has. */
 gf_status gf_chunks_offer(struct gf_chunks *chunks, int ordinal, const void *address, size_t bytes, int peer, uint64_t id,
                           struct gf_chunks_out **message, struct gf_chunks_name *name, struct gf_reason *why);
 

@@ -11,8 +11,8 @@
  * why. GF_NO_RESOURCE: stage it, since so many are under way. Any other error is the program's. */
 gf_status gf_pt2pt_offer(gf_pt2pt_request_t *request, struct gf_reason *why);
 
-/* The receiver says that it cannot map the memory that was offered: sends it in chunks, for which the receiver waits. With the queue's
- * lock held. (Strict: GF_ERR_UNSUPPORTED.) */
+/* The receiver says that it cannot map the memory that was offered: sends it in chunks, for which the receiver waits. With the
+ * queue's lock held. (Strict: GF_ERR_UNSUPPORTED.) */
 gf_status gf_pt2pt_offer_again(gf_pt2pt_request_t *request, struct gf_reason *why);
 
 /* The RTS could not be sent. */

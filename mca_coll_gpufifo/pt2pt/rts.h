@@ -41,8 +41,8 @@ void gf_rts_begin(struct gf_rts *rts, size_t bytes);
 /* Are these `size` bytes, received on comm from that rank, an RTS? Then *rts is it; it need not be aligned. */
 bool gf_rts_read(const void *bytes, size_t size, ompi_communicator_t *comm, int source, struct gf_rts *rts);
 
-/* Of an OFFER that its receiver cannot map: both ends go on with these chunks instead, whose name follows from the offer's. sender: its
- * rank in MPI_COMM_WORLD. */
+/* Of an OFFER that its receiver cannot map: both ends go on with these chunks instead, whose name follows from the offer's.
+ * sender: its rank in MPI_COMM_WORLD. */
 struct gf_rts gf_rts_in_chunks(const struct gf_rts *rts, int sender);
 
 /* How its message is counted. */

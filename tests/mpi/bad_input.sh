@@ -31,7 +31,8 @@ run_fails "GPUFIFO_EMULATED" 2 +nonsense tests/mpi/test_allreduce limit=64 sizes
 # Another Open MPI than the one that the component was built for.
 run_prints "was built for Open MPI .* but is loaded" 2 tests/mpi/other_version
 
-# Devices. These run nothing on a device: with "none", and with "auto" on a machine without a GPU, the component is out of the way.
+# Devices. These run nothing on a device: with "none", and with "auto" on a machine without a GPU, the component is out of the
+# way.
 run_silent 2 device=none bench/host_overhead allreduce 1 1
 if [ ! -e /dev/nvidiactl ]; then
     run_prints 'asks for the device "cuda"' 2 device=cuda bench/host_overhead allreduce 1 1

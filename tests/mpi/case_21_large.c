@@ -4,7 +4,8 @@
  * where the machine has not the memory for both.
  *
  * Usage: case_21_large [COUNT-OF-INT16]   more sizes, such as 2147483647 for nearly 2^32 bytes
- *        case_21_large replace            MPI_Sendrecv_replace of one element of more than 2^31 bytes, from and to the rank itself
+ *        case_21_large replace            MPI_Sendrecv_replace of one element of more than 2^31 bytes, from and to the rank
+ *        itself
  */
 #include <limits.h>
 #include <mpi.h>

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Messages that the receiver's agent fetches: the semantics, types, random traffic and programs of pt2pt.sh and pt2pt_legal.sh, with an
-# agent that stays, with one that leaves all the time, with late stores, beside collectives by the same agent, and with threads.
+# Messages that the receiver's agent fetches: the semantics, types, random traffic and programs of pt2pt.sh and pt2pt_legal.sh,
+# with an agent that stays, with one that leaves all the time, with late stores, beside collectives by the same agent, and with
+# threads.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 for us in 3000 1; do

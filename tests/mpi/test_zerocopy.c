@@ -3,8 +3,9 @@
  * MPI_Allreduce with buffers as programs have them: freed and allocated again between calls, on some ranks only; several in one
  * allocation, at other offsets on each rank; in place on some ranks; the same buffers on several communicators.
  *
- * Usage: test_zerocopy [path=NAME] [rounds=N] PART...   with the parts reuse, offsets, communicators, and, where no setting asks for
- * an algorithm, bits: the same results whichever way a call goes; familiar: which call with a buffer is the first that maps it; fresh: large calls with a new buffer each
+ * Usage: test_zerocopy [path=NAME] [rounds=N] PART...   with the parts reuse, offsets, communicators, and, where no setting
+ * asks for an algorithm, bits: the same results whichever way a call goes; familiar: which call with a buffer is the first that
+ * maps it; fresh: large calls with a new buffer each
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,8 +129,8 @@ static void check_communicators(struct harness *h, int rounds)
     MPI_Comm_free(&comms[2]);
 }
 
-/* Calls in place, on a new buffer each time or on this one. Were the first `other` of them, and no later one, run another way than over
- * mapped buffers? */
+/* Calls in place, on a new buffer each time or on this one. Were the first `other` of them, and no later one, run another way
+ * than over mapped buffers? */
 static void check_way(struct harness *h, const struct paths_counters *counters, struct buffer *kept, int calls, int other,
                       const char *what)
 {

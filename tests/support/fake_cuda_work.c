@@ -62,7 +62,8 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream 
     return CUDA_SUCCESS;
 }
 
-/* As the real one, it wants rows that fit into their pitch; and it takes no rows that are one run, which the real one may see, too. */
+/* As the real one, it wants rows that fit into their pitch; and it takes no rows that are one run, which the real one may see,
+ * too. */
 CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy, CUstream stream)
 {
     ENTER_STREAM(stream);

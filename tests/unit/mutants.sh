@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Do the tests of the protocols notice faults? Builds five harnesses (test_protocol; test_pull_kernel for the faults 11 to 13 and 17;
-# test_agent_kernel for those from 31 on and 50; test_copied for those from 40 on; test_net for those from 60 on) with ThreadSanitizer and without, where they must
-# pass; then with each fault of kernels/mutants.h in turn, where it must fail.
+# Do the tests of the protocols notice faults? Builds five harnesses (test_protocol; test_pull_kernel for the faults 11 to 13
+# and 17; test_agent_kernel for those from 31 on and 50; test_copied for those from 40 on; test_net for those from 60 on) with
+# ThreadSanitizer and without, where they must pass; then with each fault of kernels/mutants.h in turn, where it must fail.
 #
 #   fault                     noticed by
 #   1 RELAXED_TAIL            both: late stores give old payload; a race
@@ -105,7 +105,8 @@ play() {
     TSAN_OPTIONS=halt_on_error=1 "$build/$1" > "$build/log" 2>&1
 }
 
-# No fault has the numbers 38, 39, 98 and 99: the harness of the agent, of the pulls, of the network's FIFOs and of the copied ones.
+# No fault has the numbers 38, 39, 98 and 99: the harness of the agent, of the pulls, of the network's FIFOs and of the copied
+# ones.
 expect_pass() {
     for none in 0 38 39 98 99; do
         harness "$1" $none

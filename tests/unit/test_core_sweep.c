@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What happens when the epochs of LL and LL128 lines run out. Built with GF_LL_FLAG_BITS = 8, so that this is after 255 pieces; the host
- * side and the kernels of this program are built so (core.mk), everything else is the library's.
+ * What happens when the epochs of LL and LL128 lines run out. Built with GF_LL_FLAG_BITS = 8, so that this is after 255 pieces;
+ * the host side and the kernels of this program are built so (core.mk), everything else is the library's.
  */
 #include <setjmp.h>
 #include <stdarg.h>

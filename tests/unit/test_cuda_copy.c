@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The CUDA adaptor against a fake libcuda.so.1: small copies from the host where processes take turns on the GPU go in rows, which
- * are all of the bytes and nothing beside them.
+ * The CUDA adaptor against a fake libcuda.so.1: small copies from the host where processes take turns on the GPU go in rows,
+ * which are all of the bytes and nothing beside them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -67,8 +67,8 @@ static void test_kept(void **state)
     gf_device_close(device);
 }
 
-/* The buffer was freed, and a new one is where it was: a driver that maps both keeps both, for closing one may wait for the program's
- * kernels. */
+/* The buffer was freed, and a new one is where it was: a driver that maps both keeps both, for closing one may wait for the
+ * program's kernels. */
 static void test_stale_is_kept(void **state)
 {
     (void)state;

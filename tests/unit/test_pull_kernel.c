@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The kernel that fetches messages, block by block on host threads, so that a test decides which blocks start and when the
- * launch is closed; and the agent, which fetches them by commands. Built from the kernels' sources: mutants.sh puts faults into them.
+ * launch is closed; and the agent, which fetches them by commands. Built from the kernels' sources: mutants.sh puts faults into
+ * them.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What needs verbs, in a virtual machine that has them. The programs run there without the scripts that libtool would wrap them in.
+# What needs verbs, in a virtual machine that has them. The programs run there without the scripts that libtool would wrap them
+# in.
 if HAVE_VERBS
 if HAVE_CMOCKA
 check_PROGRAMS += tests/vm/test_verbs

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# small messages that the receiver's agent fetches, under MPS: their semantics; latency and windows by size, and the habits of programs, in
-# turn with launched ones
+# small messages that the receiver's agent fetches, under MPS: their semantics; latency and windows by size, and the habits of
+# programs, in turn with launched ones
 
 runs() {
     for us in 200 1; do
