@@ -33,7 +33,7 @@ void gf_net_params_register(struct gf_net_params *params)
     register_number("net_timeout",
         "How long verbs waits for an acknowledgement, as 4.096 us times 2 to this power, 1 to 31; 0: 18, about a second",
         &params->timeout);
-    register_number("net_retries", "How often verbs sends again what was not acknowledged, 1 to 7; 0: 7", &params->retries);
+    register_number("net_retries", "How often verbs sends again what was not acknowledged, 1 to 7; 0: 6", &params->retries);
     register_number("net_group", "Channels of a ring that share a connection of the network, 1 to 8", &params->group);
     gf_params_register_variable("net_device_memory",
         "Whether the network reads and writes device memory: auto (where it can), yes, or no (then host memory, to and from "
