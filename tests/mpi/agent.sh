@@ -6,16 +6,17 @@
 # communicators and threads.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
-# A machine that is busy is no reason to go another way.
+# A machine that is busy is no reason to go another way: the agent is waited for; and it stays for long, since a rank that does
+# not run for that time finds it gone, and gives it up when that has come four times.
 OMPI_MCA_coll_gpufifo_agent_start_us=60000000
 export OMPI_MCA_coll_gpufifo_agent_start_us
 
 for transport in p2p shm; do
-    run 2 agent=20000 transport=$transport algorithm=one_shot tests/mpi/test_allreduce path=agent limit=8192 types sizes
-    run 3 +weak +seed=4 agent=20000 transport=$transport algorithm=one_shot tests/mpi/test_allreduce path=agent limit=8192 sizes
+    run 2 agent=60000 transport=$transport algorithm=one_shot tests/mpi/test_allreduce path=agent limit=8192 types sizes
+    run 3 +weak +seed=4 agent=60000 transport=$transport algorithm=one_shot tests/mpi/test_allreduce path=agent limit=8192 sizes
     run 4 +weak +seed=5 agent=1 transport=$transport algorithm=one_shot tests/mpi/test_allreduce limit=1024 sizes
 done
-run 2 +weak +team=3 agent=3000 algorithm=one_shot tests/mpi/test_allreduce path=agent limit=4096 sizes
+run 2 +weak +team=3 agent=60000 algorithm=one_shot tests/mpi/test_allreduce path=agent limit=4096 sizes
 run 3 +weak agent=auto tests/mpi/test_allreduce limit=262144 types sizes bits
 run 3 agent=500 ll_slot_bytes=1024 tests/mpi/test_allreduce limit=65536 sizes
 run_prints "by the agent, where it is there" 2 agent=500 verbose=1 tests/mpi/test_allreduce limit=16 sizes
