@@ -92,7 +92,7 @@ static void test_open_and_close(void **state)
     assert_false(one->caps.concurrent_processes);
     assert_int_equal(one->caps.uuid[15], 0x5a);
     assert_int_equal(one->caps.numa_node, -1);
-    assert_string_equal(one->caps.pci, "ffff:ff:01.0");
+    assert_string_equal(one->caps.pci, "ffff:ff:00.0");
     gf_device_close(one);
     assert_int_equal(fake->retained, 1);
     gf_device_close(two);
