@@ -3,7 +3,7 @@
 #
 # Runs all tests on this machine, a fresh Debian or Ubuntu included: installs what is missing, builds in build/ (and build-*/ with
 # sanitizers), and ends with the line "N passed, N failed, N skipped" (skipped only if there were any; each says why).
-#   ./check.sh          everything: about 20 minutes on two cores
+#   ./check.sh          everything: about 50 minutes on two cores
 #   ./check.sh quick    the plain build and its tests only
 set -u
 
@@ -114,7 +114,7 @@ tests tests build 30 check
 if [ "$what" = all ]; then
     one configure 10 "$source/tests/check_configure.sh" "$source"
     one install 5 "$source/tests/check_install.sh" "$source/build"
-    sanitized address build-address address,undefined 30 check
+    sanitized address build-address address,undefined 45 check
     sanitized thread build-thread thread 10 check-thread
     one distcheck 30 make -C "$source/build" -j"$jobs" distcheck AM_MAKEFLAGS="TESTS='\$(RELEASE_TESTS)'"
 fi
