@@ -114,7 +114,7 @@ tests tests build 30 check
 if [ "$what" = all ]; then
     one configure 10 "$source/tests/check_configure.sh" "$source"
     one install 5 "$source/tests/check_install.sh" "$source/build"
-    sanitized address build-address address,undefined 45 check
+    sanitized address build-address address,undefined 50 check
     sanitized thread build-thread thread 10 check-thread
     one distcheck 30 make -C "$source/build" -j"$jobs" distcheck AM_MAKEFLAGS="TESTS='\$(RELEASE_TESTS)'"
 fi

@@ -107,14 +107,16 @@ tests_mpi_case_29_zero_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_case_29_zero_LDADD = $(mpi_test_libs)
 
 mpi_test_scripts = tests/mpi/agent.sh tests/mpi/allreduce_paths.sh tests/mpi/allreduce_variants.sh tests/mpi/mixed.sh \
-    tests/mpi/cases.sh tests/mpi/bad_input.sh tests/mpi/examples.sh tests/mpi/bench.sh tests/mpi/bench_plot.sh
+    tests/mpi/cases.sh tests/mpi/bad_input.sh
 TESTS += $(mpi_test_scripts)
-dist_check_SCRIPTS += $(mpi_test_scripts) tests/mpi/large.sh tests/mpi/run_mpi.sh
+dist_check_SCRIPTS += $(mpi_test_scripts) tests/mpi/run_mpi.sh
 
-# Under a sanitizer, gigabytes take too long.
+# Under a sanitizer gigabytes take too long; and examples and benchmarks call what the tests above call.
+mpi_plain_scripts = tests/mpi/examples.sh tests/mpi/bench.sh tests/mpi/bench_plot.sh tests/mpi/large.sh
 if !GF_SANITIZE
-TESTS += tests/mpi/large.sh
+TESTS += $(mpi_plain_scripts)
 endif
+dist_check_SCRIPTS += $(mpi_plain_scripts)
 EXTRA_DIST += tests/mpi/runs.sh tests/mpi/environment.sh
 
 # Staged collectives: every one, in every form.
