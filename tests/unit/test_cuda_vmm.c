@@ -74,6 +74,8 @@ static void test_freed(void **state)
         struct gf_ipc_handle handle = export(device, memory);
         void *mapped = &why;
 
+        assert_int_equal(gf_device_ipc_open(device, &handle, &mapped, &why), GF_OK);
+        assert_int_equal(gf_device_ipc_close(device, mapped), GF_OK);
         assert_int_equal(gf_device_free(device, memory), GF_OK);
         assert_int_equal(fake->physicals, 0);
         if (round == 0) {
