@@ -33,6 +33,7 @@ tests_core_programs = \
     tests/unit/test_pipe \
     tests/unit/test_offers \
     tests/unit/test_plan \
+    tests/unit/test_plan_ways \
     tests/unit/test_proxy \
     tests/unit/test_pull \
     tests/unit/test_pull_plan \
@@ -94,8 +95,10 @@ tests_unit_test_pipe_SOURCES = tests/unit/test_pipe.c
 tests_unit_test_pipe_LDADD = $(tests_core_libs)
 tests_unit_test_offers_SOURCES = tests/unit/test_offers.c
 tests_unit_test_offers_LDADD = $(tests_core_libs)
-tests_unit_test_plan_SOURCES = tests/unit/test_plan.c
+tests_unit_test_plan_SOURCES = tests/unit/test_plan.c tests/unit/plan_input.h
 tests_unit_test_plan_LDADD = $(tests_core_libs)
+tests_unit_test_plan_ways_SOURCES = tests/unit/test_plan_ways.c tests/unit/plan_input.h
+tests_unit_test_plan_ways_LDADD = $(tests_core_libs)
 tests_unit_test_proxy_SOURCES = tests/unit/test_proxy.c
 tests_unit_test_proxy_LDADD = $(tests_core_libs)
 tests_unit_test_pull_SOURCES = tests/unit/test_pull.c
