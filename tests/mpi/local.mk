@@ -121,7 +121,9 @@ EXTRA_DIST += tests/mpi/runs.sh tests/mpi/environment.sh
 
 # Staged collectives: every one, in every form.
 stage_test_sources = tests/mpi/stage_case.c tests/mpi/stage_case.h tests/mpi/stage_plan.c tests/mpi/stage_plan.h \
-    tests/mpi/stage_collectives.c tests/mpi/stage_collectives.h tests/mpi/stage_types.c tests/mpi/stage_types.h
+    tests/mpi/stage_collectives.c tests/mpi/stage_collectives.h tests/mpi/stage_types.c tests/mpi/stage_types.h \
+    tests/mpi/stage_memory.c tests/mpi/stage_memory.h tests/mpi/stage_peers.c tests/mpi/stage_peers.h \
+    tests/mpi/stage_comms.c tests/mpi/stage_comms.h
 check_PROGRAMS += tests/mpi/test_full
 tests_mpi_test_full_SOURCES = tests/mpi/test_full.c
 tests_mpi_test_full_CPPFLAGS = $(mpi_test_cppflags)

@@ -48,14 +48,15 @@ static void pick(uint64_t *state, int *numbers, int count)
     }
 }
 
-static MPI_Datatype basic_type(uint64_t *state)
+/* `only`, or if that is null any. */
+static MPI_Datatype basic_type(uint64_t *state, MPI_Datatype only)
 {
     static const struct { MPI_Datatype type; } types[] = {
         {MPI_BYTE}, {MPI_SHORT}, {MPI_INT}, {MPI_DOUBLE}, {MPI_DOUBLE}, {MPI_C_DOUBLE_COMPLEX}, {MPI_DOUBLE_INT}, {MPI_SHORT_INT},
     };
     MPI_Datatype type;
 
-    MPI_Type_dup(types[below(state, sizeof types / sizeof *types)].type, &type);
+    MPI_Type_dup(only != MPI_DATATYPE_NULL ? only : types[below(state, sizeof types / sizeof *types)].type, &type);
     return type;
 }
 
@@ -81,9 +82,9 @@ static MPI_Datatype indexed(uint64_t *state, MPI_Datatype inner, bool bytes)
     return type;
 }
 
-static MPI_Datatype structure(uint64_t *state, MPI_Datatype first)
+static MPI_Datatype structure(uint64_t *state, MPI_Datatype first, MPI_Datatype only)
 {
-    MPI_Datatype inner[3] = {first, basic_type(state), basic_type(state)}, type;
+    MPI_Datatype inner[3] = {first, basic_type(state, only), basic_type(state, only)}, type;
     int count = 1 + below(state, 3), lengths[3];
     MPI_Aint offsets[3], end = 0;
 
@@ -116,7 +117,7 @@ static MPI_Datatype subarray(uint64_t *state, MPI_Datatype inner)
     return type;
 }
 
-static MPI_Datatype construct(uint64_t *state, MPI_Datatype inner)
+static MPI_Datatype construct(uint64_t *state, MPI_Datatype inner, MPI_Datatype only)
 {
     struct shape shape = shape_of(inner);
     int count = 1 + below(state, PLACES), length = 1 + below(state, 3);
@@ -137,7 +138,7 @@ static MPI_Datatype construct(uint64_t *state, MPI_Datatype inner)
         }
         MPI_Type_create_indexed_block(count, length, places, inner, &type);
         break;
-    case 6: type = structure(state, inner); break;
+    case 6: type = structure(state, inner, only); break;
     default: type = subarray(state, inner); break;
     }
     return type;
@@ -158,12 +159,12 @@ static MPI_Datatype spaced(uint64_t *state, MPI_Datatype inner)
     return type;
 }
 
-MPI_Datatype random_type(uint64_t *state, int most)
+MPI_Datatype random_type_of(uint64_t *state, MPI_Datatype only, int most)
 {
-    MPI_Datatype type = spaced(state, basic_type(state));
+    MPI_Datatype type = spaced(state, basic_type(state, only));
 
     for (int depth = below(state, DEEPEST) + 1; depth > 0; depth--) {
-        MPI_Datatype outer = construct(state, type);
+        MPI_Datatype outer = construct(state, type, only);
         int size;
 
         MPI_Type_size(outer, &size);
@@ -176,6 +177,11 @@ MPI_Datatype random_type(uint64_t *state, int most)
     }
     MPI_Type_commit(&type);
     return type;
+}
+
+MPI_Datatype random_type(uint64_t *state, int most)
+{
+    return random_type_of(state, MPI_DATATYPE_NULL, most);
 }
 
 struct type_span type_span(MPI_Datatype type, int count)

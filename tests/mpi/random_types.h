@@ -18,6 +18,9 @@ struct type_span {
  * state. Elements may follow one another forwards, backwards and with gaps. */
 MPI_Datatype random_type(uint64_t *state, int most);
 
+/* The same, of one basic type alone. */
+MPI_Datatype random_type_of(uint64_t *state, MPI_Datatype only, int most);
+
 struct type_span type_span(MPI_Datatype type, int count);
 
 #endif

@@ -8,10 +8,8 @@
 
 #include "tests/mpi/values.h"
 
-enum {
-    MOST_ELEMENTS = 4,         /* of a part; as many as columns interleave */
-    INTER_TOTAL = 12           /* of reduce_scatter on an intercommunicator: both groups must agree, whatever their size */
-};
+/* What both groups of an intercommunicator reduce and scatter must be as much, whatever their size: a multiple of this. */
+enum { INTER_TOTAL = 12 };
 
 int stage_draw(uint64_t seed, int a, int b, int limit)
 {
@@ -21,80 +19,12 @@ int stage_draw(uint64_t seed, int a, int b, int limit)
     return (int)((random_next(&state) >> 16) % (uint64_t)limit);
 }
 
-/* Frees the group. */
-static int world_ranks(MPI_Group group, int *ranks)
+/* From `fewest` on; few or, more seldom, many. */
+static int some_elements(const struct stage_choice *choice, int a, int b, int fewest)
 {
-    MPI_Group world;
-    int size, own[STAGE_PEERS];
+    bool many = choice->most > STAGE_COLUMNS && stage_draw(choice->seed, a + 100, b, 4) == 0;
 
-    MPI_Comm_group(MPI_COMM_WORLD, &world);
-    MPI_Group_size(group, &size);
-    for (int i = 0; i < size; i++) {
-        own[i] = i;
-    }
-    MPI_Group_translate_ranks(group, size, own, world, ranks);
-    MPI_Group_free(&world);
-    MPI_Group_free(&group);
-    return size;
-}
-
-static void to_world(const struct stage_peers *peers, int *ranks, int count)
-{
-    for (int i = 0; i < count; i++) {
-        ranks[i] = ranks[i] < 0 ? -1 : peers->group[ranks[i]];
-    }
-}
-
-static void find_neighbours(MPI_Comm comm, struct stage_peers *peers)
-{
-    int topology, dimensions, weighted, me, weights[STAGE_PEERS];
-
-    MPI_Topo_test(comm, &topology);
-    MPI_Comm_rank(comm, &me);
-    if (topology == MPI_CART) {
-        MPI_Cartdim_get(comm, &dimensions);
-        peers->from_count = peers->to_count = 2 * dimensions;
-        for (int i = 0; i < dimensions; i++) {
-            MPI_Cart_shift(comm, i, 1, &peers->from[2 * i], &peers->from[2 * i + 1]);
-            MPI_Cart_shift(comm, i, 1, &peers->to[2 * i], &peers->to[2 * i + 1]);
-        }
-    } else if (topology == MPI_GRAPH) {
-        MPI_Graph_neighbors_count(comm, me, &peers->from_count);
-        peers->to_count = peers->from_count;
-        MPI_Graph_neighbors(comm, me, STAGE_PEERS, peers->from);
-        MPI_Graph_neighbors(comm, me, STAGE_PEERS, peers->to);
-    } else {
-        MPI_Dist_graph_neighbors_count(comm, &peers->from_count, &peers->to_count, &weighted);
-        MPI_Dist_graph_neighbors(comm, STAGE_PEERS, peers->from, weights, STAGE_PEERS, peers->to, weights);
-    }
-    to_world(peers, peers->from, peers->from_count);
-    to_world(peers, peers->to, peers->to_count);
-}
-
-void stage_peers_find(const struct stage_choice *choice, struct stage_peers *peers)
-{
-    MPI_Group group;
-    int inter;
-
-    *peers = (struct stage_peers){0};
-    MPI_Comm_rank(MPI_COMM_WORLD, &peers->rank);
-    MPI_Comm_test_inter(choice->comm, &inter);
-    peers->inter = inter;
-    MPI_Comm_group(choice->comm, &group);
-    peers->group_count = world_ranks(group, peers->group);
-    if (choice->collective->neighbours) {
-        find_neighbours(choice->comm, peers);
-        return;
-    }
-    if (inter) {
-        MPI_Comm_remote_group(choice->comm, &group);
-    } else {
-        MPI_Comm_group(choice->comm, &group);
-    }
-    peers->from_count = peers->to_count = world_ranks(group, peers->from);
-    for (int i = 0; i < peers->to_count; i++) {
-        peers->to[i] = peers->from[i];
-    }
+    return fewest + stage_draw(choice->seed, a, b, (many ? choice->most : STAGE_COLUMNS) + 1 - fewest);
 }
 
 /* What one rank sends to another; both compute it. In place, what goes out is as much as what comes in, and never nothing: Open
@@ -107,23 +37,23 @@ static int elements(const struct stage_choice *choice, int from, int to)
         return 0;
     }
     if (!collective->by_sender && !collective->by_receiver) {
-        return 1 + stage_draw(choice->seed, 0, 0, MOST_ELEMENTS);
+        return some_elements(choice, 0, 0, 1);
     }
     if (choice->in_place && collective->by_sender && collective->by_receiver) {
-        return 1 + stage_draw(choice->seed, from < to ? from : to, from < to ? to : from, MOST_ELEMENTS);
+        return some_elements(choice, from < to ? from : to, from < to ? to : from, 1);
     }
-    return stage_draw(choice->seed, collective->by_sender ? from : 0, collective->by_receiver ? to : 0, MOST_ELEMENTS + 1);
+    return some_elements(choice, collective->by_sender ? from : 0, collective->by_receiver ? to : 0, 0);
 }
 
 /* What the reduce_scatter family leaves at one rank of this rank's group. */
 static int result_elements(const struct stage_choice *choice, const struct stage_peers *peers, int index)
 {
-    int ranks = peers->group_count;
+    int ranks = peers->group_count, total = INTER_TOTAL * (choice->most / STAGE_COLUMNS);
 
     if (!peers->inter || choice->empty) {
         return elements(choice, 0, peers->group[index]);
     }
-    return INTER_TOTAL / ranks + (index == ranks - 1 && choice->collective->by_receiver ? INTER_TOTAL % ranks : 0);
+    return total / ranks + (index == ranks - 1 && choice->collective->by_receiver ? total % ranks : 0);
 }
 
 static int all_results(const struct stage_choice *choice, const struct stage_peers *peers)
@@ -163,8 +93,8 @@ static void part_bounds(const struct stage_type *type, int count, ptrdiff_t *low
 
     *low = *high = 0;
     if (count > 0) {
-        *low = type->at[0] + (last < 0 ? last : 0);
-        *high = type->at[STAGE_INTS - 1] + 1 + (last > 0 ? last : 0);
+        *low = type->low + (last < 0 ? last : 0);
+        *high = type->high + (last > 0 ? last : 0);
     }
 }
 
@@ -180,16 +110,16 @@ static ptrdiff_t round_up(ptrdiff_t value, ptrdiff_t step)
 static void spread_parts(struct stage_plan *plan, enum stage_side side, uint64_t seed, int rank)
 {
     bool backwards = stage_draw(seed, rank, 0, 2);
-    ptrdiff_t cursor = (stage_draw(seed, rank, 1, 3) - 1) * 200;
+    ptrdiff_t cursor = (stage_draw(seed, rank, 1, 3) - 1) * 800;
 
     for (int k = 0; k < plan->parts; k++) {
         int i = backwards ? plan->parts - 1 - k : k;
         ptrdiff_t low, high;
 
         part_bounds(plan->type[i], plan->count[i], &low, &high);
-        plan->at[i] = cursor - low + stage_draw(seed, rank, 2 + i, 7);
+        plan->at[i] = cursor - low + stage_draw(seed, rank, 2 + i, 29);
         if (side == SIDE_V) {
-            plan->at[i] = round_up(plan->at[i], abs(plan->type[i]->extent));
+            plan->at[i] = round_up(plan->at[i], labs(plan->type[i]->extent));
         }
         cursor = plan->at[i] + high;
     }
@@ -223,16 +153,26 @@ static const struct stage_type *pick_type(const struct stage_types *types, uint6
     return &types->type[name];
 }
 
+/* Open MPI's trees gather and scatter the parts of several ranks in memory that a rank lays out as its own. */
+static bool through_a_tree(const struct stage_collective *collective, enum stage_side side)
+{
+    return side == SIDE_ONE && !collective->by_sender && !collective->by_receiver
+        && (collective->rooted == ROOTED_GATHER || collective->rooted == ROOTED_SCATTER);
+}
+
 static void place_parts(const struct stage_types *types, const struct stage_choice *choice, enum stage_side side, bool sends,
-                        int rank, struct stage_plan *plan)
+                        const struct stage_peers *peers, struct stage_plan *plan)
 {
     uint64_t seed = choice->seed + (sends ? 1000 : 2000);
     bool apart = side == SIDE_V || side == SIDE_W;
-    int total = 0, most = 0;
+    int total = 0, most = 0, rank = peers->rank;
 
     for (int i = 0; i < plan->parts; i++) {
         total += plan->count[i];
         most = plan->count[i] > most ? plan->count[i] : most;
+    }
+    if (through_a_tree(choice->collective, side)) {
+        total *= peers->group_count;
     }
     for (int i = 0; i < plan->parts; i++) {
         plan->type[i] = pick_type(types, seed, rank, side == SIDE_W ? 20 + i : 20, apart ? most : total,
@@ -258,10 +198,10 @@ static void plan_side(const struct stage_types *types, const struct stage_choice
                        : sends ? elements(choice, peers->rank, peers->to[i]) : elements(choice, peers->from[i], peers->rank);
     }
     if (!choice->collective->reduces) {
-        place_parts(types, choice, side, sends, peers->rank, plan);
+        place_parts(types, choice, side, sends, peers, plan);
     } else {   /* all ranks and both sides have one type, which must suit the longest buffer */
-        int longest = choice->collective->send == SIDE_SUM ? STAGE_COLUMNS + 1 : MOST_ELEMENTS;
-        plan->type[0] = choice->multiply ? pick_type(types, choice->seed, 0, 20, longest, false) : &types->type[STAGE_DENSE];
+        int longest = choice->collective->send == SIDE_SUM ? STAGE_COLUMNS + 1 : elements(choice, 0, 0);
+        plan->type[0] = choice->op ? &types->type[STAGE_DENSE] : pick_type(types, choice->seed, 0, 20, longest, false);
     }
     find_bounds(plan);
 }
@@ -320,12 +260,10 @@ void stage_plan_make(const struct stage_types *types, const struct stage_choice 
 static void fill_arrays(const struct stage_plan *plan, enum stage_side side, struct stage_arrays *arrays)
 {
     for (int i = 0; i < plan->parts; i++) {
-        ptrdiff_t bytes = plan->at[i] * (ptrdiff_t)sizeof(int);
-
         arrays->counts[i] = plan->count[i];
         arrays->types[i] = plan->type[i]->type;
-        arrays->byte_displs[i] = bytes;
-        arrays->displs[i] = (int)(side == SIDE_W ? bytes : plan->at[i] / plan->type[i]->extent);
+        arrays->byte_displs[i] = plan->at[i];
+        arrays->displs[i] = (int)(side == SIDE_W ? plan->at[i] : plan->at[i] / plan->type[i]->extent);
     }
 }
 
@@ -371,7 +309,7 @@ void stage_plan_arguments(const struct stage_types *types, const struct stage_ch
     fill_arrays(send, collective->send, send_arrays);
     fill_arrays(recv, collective->recv, recv_arrays);
     *arguments = (struct stage_arguments){
-        .comm = choice->comm, .root = root_argument(choice, peers), .op = choice->multiply ? types->multiply : MPI_SUM,
+        .comm = choice->comm, .root = root_argument(choice, peers), .op = choice->op ? choice->op->op : types->multiply,
         .scount = send->count[0], .stype = send->parts ? send->type[0]->type : MPI_INT,
         .rcount = recv->count[0], .rtype = recv->parts ? recv->type[0]->type : MPI_INT,
         .scounts = send_arrays->counts, .sdispls = send_arrays->displs, .sbytes = send_arrays->byte_displs,
@@ -382,11 +320,11 @@ void stage_plan_arguments(const struct stage_types *types, const struct stage_ch
     if (collective->send == SIDE_SUM) {
         set_result_counts(choice, peers, recv_arrays, arguments);
     }
-    if (collective->reduces && !choice->multiply) {   /* MPI_SUM adds the six ints of an element of the dense type */
-        arguments->rtype = MPI_INT;
-        arguments->rcount *= STAGE_INTS;
+    if (collective->reduces && choice->op) {
+        arguments->rtype = types->element->type;
+        arguments->rcount *= types->elements;
         for (int i = 0; i < peers->group_count && collective->send == SIDE_SUM; i++) {
-            recv_arrays->counts[i] *= STAGE_INTS;
+            recv_arrays->counts[i] *= types->elements;
         }
     }
 }

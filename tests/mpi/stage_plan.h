@@ -10,9 +10,8 @@
 
 #include "tests/mpi/harness.h"
 #include "tests/mpi/stage_collectives.h"
+#include "tests/mpi/stage_peers.h"
 #include "tests/mpi/stage_types.h"
-
-enum { STAGE_PEERS = 16 };                 /* at most so many parts */
 
 /* What all ranks of a call have in common. */
 struct stage_choice {
@@ -20,21 +19,13 @@ struct stage_choice {
     MPI_Comm comm;
     int root;                              /* rank in MPI_COMM_WORLD */
     bool in_place;                         /* where the collective has it */
-    bool multiply;                         /* reduce by the user's operation on any type, else MPI_SUM on ints */
+    const struct test_op *op;              /* reduces the types' predefined element; null: the user's operation, on any type */
+    int most;                              /* elements of a part; many have no more than STAGE_COLUMNS */
     bool empty;                            /* no elements, null addresses */
     uint64_t seed;
 };
 
-/* Whom this rank exchanges parts with, as ranks in MPI_COMM_WORLD; -1 for a missing neighbour. */
-struct stage_peers {
-    int to_count, to[STAGE_PEERS];
-    int from_count, from[STAGE_PEERS];
-    int group_count, group[STAGE_PEERS];   /* the ranks of this rank's own group */
-    int rank;                              /* this rank in MPI_COMM_WORLD */
-    bool inter;
-};
-
-/* Where the parts of one buffer lie, in ints from the buffer's address. */
+/* Where the parts of one buffer lie, in bytes from the buffer's address. */
 struct stage_plan {
     bool used;                             /* this rank's role has it, and not in place */
     bool in_place;
@@ -42,7 +33,7 @@ struct stage_plan {
     int count[STAGE_PEERS];                /* elements */
     const struct stage_type *type[STAGE_PEERS];
     ptrdiff_t at[STAGE_PEERS];             /* the part's origin */
-    ptrdiff_t low, high;                   /* data is in low <= i < high; both 0 if there is none */
+    ptrdiff_t low, high;                   /* data is in low <= byte < high; both 0 if there is none */
     ptrdiff_t result_high;                 /* of reduce_scatter in place: where the result ends, before `high` */
 };
 
@@ -56,7 +47,6 @@ struct stage_arrays {
 /* A number from 0 to limit - 1 that depends on all arguments and on nothing else. */
 int stage_draw(uint64_t seed, int a, int b, int limit);
 
-void stage_peers_find(const struct stage_choice *choice, struct stage_peers *peers);
 void stage_plan_make(const struct stage_types *types, const struct stage_choice *choice, const struct stage_peers *peers,
                      struct stage_plan *send, struct stage_plan *recv);
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "tests/mpi/stage_case.h"
+#include "tests/mpi/stage_comms.h"
 
 struct options {
     uint64_t seed;
@@ -19,41 +20,7 @@ struct options {
     int mixtures;              /* of memory kinds */
 };
 
-enum { TOPOLOGIES = 4, MIXTURES = 5 };
-
-/* Communicators with neighbours, made so that missing neighbours, repeated and one-sided edges occur. */
-static void make_topologies(int ranks, int rank, MPI_Comm comms[TOPOLOGIES])
-{
-    int dimensions[2] = {0, 0}, wrapped[2] = {1, 1}, half[2] = {0, 1};
-    int index[STAGE_PEERS], edges[2 * STAGE_PEERS];
-    int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
-    int sources[3] = {left, left, rank}, targets[3] = {right, right, rank}, weights[3] = {1, 1, 1};
-
-    MPI_Dims_create(ranks, 2, dimensions);
-    MPI_Cart_create(MPI_COMM_WORLD, 2, dimensions, wrapped, 0, &comms[0]);
-    MPI_Cart_create(MPI_COMM_WORLD, 2, dimensions, half, 0, &comms[1]);
-    for (int i = 0; i < ranks; i++) {
-        index[i] = 2 * (i + 1);
-        edges[2 * i] = (i + ranks - 1) % ranks;
-        edges[2 * i + 1] = (i + 1) % ranks;
-    }
-    MPI_Graph_create(MPI_COMM_WORLD, ranks, index, edges, 0, &comms[2]);
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 3, sources, weights, 3, targets, weights, MPI_INFO_NULL, 0, &comms[3]);
-}
-
-/* Between even and odd ranks. Null if there is only one rank. */
-static MPI_Comm make_intercommunicator(int ranks, int rank)
-{
-    MPI_Comm group, inter;
-
-    if (ranks == 1) {
-        return MPI_COMM_NULL;
-    }
-    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &group);
-    MPI_Intercomm_create(group, 0, MPI_COMM_WORLD, 1 - rank % 2, 99, &inter);
-    MPI_Comm_free(&group);
-    return inter;
-}
+enum { MIXTURES = 5 };
 
 /* Memory of one buffer. Mixtures 0 to 3: host or device, the same on all ranks; 4: each rank draws. */
 static enum gpufifo_memory kind_of(const struct harness *h, uint64_t seed, int mixture, int side)
@@ -71,19 +38,23 @@ static void run_variants(struct harness *h, const struct stage_types *types, str
                          enum stage_form form)
 {
     enum gpufifo_memory kind = mixtures == 1 ? GPUFIFO_MEMORY_HOST : GPUFIFO_MEMORY_DEVICE;
+    struct stage_place alike = {.send = kind, .recv = kind};
 
     for (int mixture = 0; mixture < mixtures; mixture++) {
         for (int variant = 0; variant < 4; variant++) {
+            struct stage_place place = {.send = kind_of(h, choice->seed, mixture, 0),
+                                        .recv = kind_of(h, choice->seed, mixture, 1)};
+
             choice->in_place = (variant & 1) && choice->collective->in_place != IN_PLACE_NOT;
-            choice->multiply = variant & 2;
+            choice->op = variant & 2 ? NULL : test_op_find("MPI_SUM");
             choice->root = stage_draw(choice->seed, 0, 50, h->ranks);
-            stage_case_run(h, types, choice, kind_of(h, choice->seed, mixture, 0), kind_of(h, choice->seed, mixture, 1), form);
+            stage_case_run(h, types, choice, &place, form);
             choice->seed++;
         }
     }
     choice->in_place = false;
     choice->empty = true;
-    stage_case_run(h, types, choice, kind, kind, form);
+    stage_case_run(h, types, choice, &alike, form);
     choice->empty = false;
 }
 
@@ -106,11 +77,11 @@ static struct options read_options(int argc, char **argv)
 }
 
 static void run_collective(struct harness *h, const struct stage_types *types, struct stage_choice *choice, int mixtures,
-                           MPI_Comm inter, const MPI_Comm topologies[TOPOLOGIES])
+                           MPI_Comm inter, const MPI_Comm topologies[STAGE_TOPOLOGIES])
 {
     for (int form = 0; form < STAGE_FORMS; form++) {
         if (choice->collective->neighbours) {
-            for (int i = 0; i < TOPOLOGIES; i++) {
+            for (int i = 0; i < STAGE_TOPOLOGIES; i++) {
                 choice->comm = topologies[i];
                 run_variants(h, types, choice, mixtures, (enum stage_form)form);
             }
@@ -129,17 +100,17 @@ int main(int argc, char **argv)
 {
     struct harness h;
     struct stage_types types;
-    MPI_Comm topologies[TOPOLOGIES], inter;
+    MPI_Comm topologies[STAGE_TOPOLOGIES], inter;
     struct options options = read_options(argc, argv);
-    struct stage_choice choice = {.seed = options.seed << 20};
+    struct stage_choice choice = {.seed = options.seed << 20, .most = STAGE_COLUMNS};
 
     harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
     if (h.rank == 0) {
         printf("%s: seed=%llu\n", h.name, (unsigned long long)options.seed);
     }
     stage_types_create(&types);
-    make_topologies(h.ranks, h.rank, topologies);
-    inter = make_intercommunicator(h.ranks, h.rank);
+    stage_topologies_make(h.ranks, h.rank, topologies);
+    inter = stage_intercommunicator_make(h.ranks, h.rank);
     for (int round = 0; round < options.rounds; round++) {
         for (size_t i = 0; i < stage_collective_count; i++) {
             choice.collective = &stage_collectives[i];
@@ -148,7 +119,7 @@ int main(int argc, char **argv)
             }
         }
     }
-    for (int i = 0; i < TOPOLOGIES; i++) {
+    for (int i = 0; i < STAGE_TOPOLOGIES; i++) {
         MPI_Comm_free(&topologies[i]);
     }
     if (inter != MPI_COMM_NULL) {

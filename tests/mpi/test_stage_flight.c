@@ -11,49 +11,29 @@
 
 #include "tests/mpi/stage_case.h"
 
-enum { FLIGHTS = 12 };
+enum { FLIGHTS = 12, INTS = 6 };      /* ints of a column */
+
+static const struct stage_place on_device = {.send = GPUFIFO_MEMORY_DEVICE, .recv = GPUFIFO_MEMORY_DEVICE};
 
 /* Non-blocking calls of all kinds, completed in the order that `how` gives. */
 static void check_many(struct harness *h, const struct stage_types *types, uint64_t seed, int how)
 {
     struct stage_case cases[FLIGHTS];
     MPI_Request requests[FLIGHTS];
-    MPI_Status statuses[FLIGHTS];
-    int index, done, indices[FLIGHTS], left = FLIGHTS;
 
     for (int i = 0; i < FLIGHTS; i++) {
         struct stage_choice choice = {
             .collective = &stage_collectives[stage_draw(seed, i, 1, 16)], .comm = MPI_COMM_WORLD,
-            .root = stage_draw(seed, i, 2, h->ranks), .multiply = true, .seed = seed + (uint64_t)i,
+            .root = stage_draw(seed, i, 2, h->ranks), .most = STAGE_COLUMNS, .seed = seed + (uint64_t)i,
         };
-        stage_case_create(h, types, &choice, GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_DEVICE, &cases[i]);
+        stage_case_create(h, types, &choice, &on_device, &cases[i]);
         choice.collective->blocking(&cases[i].reference);
     }
     for (int i = 0; i < FLIGHTS; i++) {
         cases[i].choice.collective->nonblocking(&cases[i].tested, &requests[i]);
     }
     harness_need(h, gpufifo_synchronize(h->device), "synchronise between start and wait");
-    switch (how) {
-    case 0:
-        MPI_Waitall(FLIGHTS, requests, statuses);
-        break;
-    case 1:
-        while (left-- > 0) {
-            MPI_Waitany(FLIGHTS, requests, &index, MPI_STATUS_IGNORE);
-        }
-        break;
-    case 2:
-        while (left > 0) {
-            MPI_Testsome(FLIGHTS, requests, &done, indices, statuses);
-            left -= done;
-        }
-        break;
-    default:
-        for (int i = FLIGHTS - 1; i >= 0; i--) {
-            MPI_Wait(&requests[i], &statuses[i]);
-        }
-        break;
-    }
+    stage_complete(FLIGHTS, requests, how);
     for (int i = 0; i < FLIGHTS; i++) {
         harness_check(h, requests[i] == MPI_REQUEST_NULL, "request %d of %d is still there", i, FLIGHTS);
         stage_case_check(&cases[i], "one of many");
@@ -67,10 +47,10 @@ static void check_columns(struct harness *h, const struct stage_types *types, ui
 {
     MPI_Datatype column = types->type[STAGE_COLUMN].type;
     MPI_Request requests[STAGE_COLUMNS];
-    int matrix[STAGE_INTS * STAGE_COLUMNS], got[STAGE_INTS * STAGE_COLUMNS];
+    int matrix[INTS * STAGE_COLUMNS], got[INTS * STAGE_COLUMNS];
     struct buffer buffer;
 
-    for (int i = 0; i < STAGE_INTS * STAGE_COLUMNS; i++) {
+    for (int i = 0; i < INTS * STAGE_COLUMNS; i++) {
         matrix[i] = stage_draw(seed, h->rank, i, 100);
     }
     buffer_create(h, &buffer, GPUFIFO_MEMORY_DEVICE, sizeof matrix, 0);
@@ -264,14 +244,15 @@ static void check_errors(struct harness *h)
 static void check_persistent(struct harness *h, const struct stage_types *types, uint64_t seed)
 {
     const struct stage_collective *bcast = find_collective("Bcast");
-    struct stage_choice choice = {.collective = bcast, .comm = MPI_COMM_WORLD, .seed = seed};
+    struct stage_choice choice = {.collective = bcast, .comm = MPI_COMM_WORLD, .op = test_op_find("MPI_SUM"), .most = STAGE_COLUMNS,
+                                  .seed = seed};
     struct stage_case c;
     MPI_Request idle, active;
 
     if (!bcast->persistent) {
         return;
     }
-    stage_case_create(h, types, &choice, GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_DEVICE, &c);
+    stage_case_create(h, types, &choice, &on_device, &c);
     bcast->persistent(&c.tested, &idle);
     bcast->persistent(&c.tested, &active);
     MPI_Request_free(&idle);
@@ -296,7 +277,7 @@ int main(int argc, char **argv)
         printf("%s: seed=%llu\n", h.name, (unsigned long long)seed);
     }
     stage_types_create(&types);
-    for (int how = 0; how < 4; how++) {
+    for (int how = 0; how < STAGE_WAYS; how++) {
         check_many(&h, &types, (seed << 20) + (uint64_t)how * 100, how);
     }
     for (uint64_t i = 0; i < 10; i++) {

@@ -170,10 +170,21 @@ static void element_get(const struct test_type *type, const char *from, long dou
     }
 }
 
+/* The largest amount of a summand. */
+static long summand_limit(enum layout layout)
+{
+    switch (layout) {
+    case LAYOUT_I8: case LAYOUT_U8: return 1;
+    case LAYOUT_I16: case LAYOUT_U16: return 500;
+    default: return 100000;
+    }
+}
+
 /* A value that no order of the reduction can round or overflow, in any of the types, for up to 64 ranks. */
 static long value_for(const struct test_type *type, const struct test_op *op, int rank, int ranks, uint64_t bits)
 {
     bool is_unsigned = (type->layout >= LAYOUT_U8 && type->layout <= LAYOUT_U64);
+    long limit;
 
     switch (op->group) {
     case GROUP_BITWISE: return (long)bits;
@@ -185,7 +196,8 @@ static long value_for(const struct test_type *type, const struct test_op *op, in
     if (op->op == MPI_PROD) {     /* a factor of 2 from one rank only */
         return bits / 8 % ranks == (unsigned)rank && bits % 8 == 0 ? 2 : is_unsigned || bits % 3 ? 1 : -1;
     }
-    return is_unsigned ? (long)(bits % 2) : (long)(bits % 3) - 1;
+    limit = summand_limit(type->layout);
+    return is_unsigned ? (long)(bits % (unsigned long)(limit + 1)) : (long)(bits % (unsigned long)(2 * limit + 1)) - limit;
 }
 
 void values_fill(const struct test_type *type, const struct test_op *op, int rank, int ranks, uint64_t seed, size_t count,
