@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From a call's description to an exchange of blocks, and its way through the agreement of the ranks.
+ * From a call's description to an exchange of blocks.
  */
 #include "mca_coll_gpufifo/mapped.h"
 
 #include "core/exchange.h"
-#include "mca_coll_gpufifo/agree.h"
 #include "mca_coll_gpufifo/native.h"
 
 /* One call, as this rank sees it. */
 struct call {
-    struct gf_stage_call *stage;
+    struct gf_native_call native;      /* first */
     enum gf_exchange_kind kind;
     int root, rank, ranks;
-    const char *function;
-    mca_coll_gpufifo_module_t *module;
     struct gf_exchange exchange;
 };
 
@@ -85,9 +82,10 @@ static void keep_root(const struct call *call, struct gf_block *given, struct gf
 }
 
 /* What this rank gives and takes, or why it cannot do so natively. */
-static const char *describe(struct call *call)
+static const char *describe(struct gf_native_call *native)
 {
-    const struct gf_stage_call *stage = call->stage;
+    struct call *call = (struct call *)native;
+    const struct gf_stage_call *stage = native->stage;
     struct gf_exchange *x = &call->exchange;
     bool bcast = call->kind == GF_EXCHANGE_BCAST, in_place = stage->send.user == MPI_IN_PLACE;
     const struct gf_stage_buffer *from = bcast || in_place ? &stage->recv : &stage->send;
@@ -112,103 +110,38 @@ static const char *describe(struct call *call)
     if (x->send.address && x->recv.address && x->send.where.ordinal != x->recv.where.ordinal) {
         return "this rank's buffers are on two devices";
     }
+    native->ordinal = x->recv.address ? x->recv.where.ordinal : x->send.where.ordinal;
     return x->send.address || x->recv.address ? NULL : "this rank has no data";
-}
-
-static int ordinal_of(const struct gf_exchange *x)
-{
-    return x->recv.address ? x->recv.where.ordinal : x->send.where.ordinal;
-}
-
-static size_t bytes_given(const struct call *call)
-{
-    return gf_layout_measure(&call->stage->send.in).bytes + gf_layout_measure(&call->stage->recv.in).bytes;
-}
-
-/* True: it may not be staged. */
-static bool refuse(const struct call *call, const char *reason)
-{
-    call->stage->result = gf_native_refuse(call->module, call->function, bytes_given(call), "bytes", reason);
-    call->stage->told = true;
-    return call->stage->result != MPI_SUCCESS;
 }
 
 static void count_path(const struct call *call)
 {
-    enum gf_algorithm algorithm = gf_comm_last_exchange(call->module->device_comm)->algorithm;
+    enum gf_algorithm algorithm = gf_comm_last_exchange(call->native.module->device_comm)->algorithm;
 
     gf_pvars_count(&mca_coll_gpufifo_component.pvars, algorithm == GF_PLAN_EXCHANGE        ? GF_PATH_EXCHANGE
                                                       : algorithm == GF_PLAN_EXCHANGE_COPY ? GF_PATH_EXCHANGE_COPY
                                                                                            : GF_PATH_LOCAL,
-                   bytes_given(call));
+                   gf_native_bytes(call->native.stage));
 }
 
-/* All ranks can. */
-static bool run_natively(struct call *call)
+static gf_status run(struct gf_native_call *native, struct gf_reason *why)
 {
-    mca_coll_gpufifo_module_t *module = call->module;
-    struct gf_reason why = {""};
-    gf_status status = gf_native_comm(module, ordinal_of(&call->exchange), &why);
+    struct call *call = (struct call *)native;
+    gf_status status = gf_comm_exchange(native->module->device_comm, &call->exchange, why);
 
-    if (status == GF_OK) {
-        status = gf_comm_exchange(module->device_comm, &call->exchange, &why);
-    }
-    if (status == GF_ERR_UNSUPPORTED) {
-        return refuse(call, why.text);
-    }
     if (status == GF_OK) {
         count_path(call);
-    } else {
-        call->stage->result = gf_error_to_mpi(status, &why, module->comm, call->function);
     }
-    return true;
-}
-
-/* Asks what the others have. */
-static bool agree_and_run(struct call *call)
-{
-    mca_coll_gpufifo_module_t *module = call->module;
-    gf_status status = GF_OK;
-    struct gf_reason why = {""};
-
-    switch (gf_agree_enter_device(module, &status, &why)) {
-    case GF_AGREE_NATIVE:
-        return run_natively(call);
-    case GF_AGREE_UNKNOWN:
-        call->stage->result = gf_error_to_mpi(status, &why, module->comm, call->function);
-        return true;
-    default:
-        return refuse(call, module->never_native ? "this communicator cannot use the device" : "another rank cannot do it natively");
-    }
+    return status;
 }
 
 bool gf_mapped_run(struct gf_stage_call *stage, enum gf_exchange_kind kind, int root, ompi_communicator_t *comm,
                    const char *function, mca_coll_base_module_t *base)
 {
-    struct call call = {.stage = stage, .kind = kind, .root = root, .function = function,
-                        .module = (mca_coll_gpufifo_module_t *)base};
+    struct call call = {.native = {.stage = stage, .module = (mca_coll_gpufifo_module_t *)base, .function = function,
+                                   .describe = describe, .run = run},
+                        .kind = kind, .root = root, .rank = ompi_comm_rank(comm), .ranks = ompi_comm_size(comm),
+                        .exchange = {.name = function}};
 
-    if (OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) > GF_MAX_RANKS) {
-        return false;                         /* not counted: it is so on all ranks */
-    }
-    call.rank = ompi_comm_rank(comm);
-    call.ranks = ompi_comm_size(comm);
-    call.exchange.name = function;
-    if (!gf_stage_needed(stage)) {
-        gf_agree_enter_host(call.module);
-        return false;
-    }
-    const char *reason = describe(&call);
-
-    if (!reason && gf_agree_spans_nodes(call.module)) {
-        reason = "its ranks are on several nodes";
-    }
-    if (!reason && call.module->device_comm && call.module->device_ordinal != ordinal_of(&call.exchange)) {
-        reason = "this rank's buffers are on another device than before";
-    }
-    if (reason) {
-        gf_agree_enter_host(call.module);
-        return refuse(&call, reason);
-    }
-    return agree_and_run(&call);
+    return gf_native_call_run(&call.native);
 }

@@ -9,7 +9,7 @@
 #ifndef GF_MCA_MAPPED_H
 #define GF_MCA_MAPPED_H
 
-#include "mca_coll_gpufifo/stage.h"
+#include "mca_coll_gpufifo/native.h"
 
 enum gf_exchange_kind { GF_EXCHANGE_BCAST, GF_EXCHANGE_ALLGATHER, GF_EXCHANGE_ALLTOALL };
 
@@ -22,8 +22,7 @@ bool gf_mapped_run(struct gf_stage_call *call, enum gf_exchange_kind kind, int r
 static inline bool gf_mapped_does(struct gf_stage_call *call, enum gf_exchange_kind kind, int root, ompi_communicator_t *comm,
                                   const char *function, mca_coll_base_module_t *module)
 {
-    return __builtin_expect(mca_coll_gpufifo_component.config.mapped != GF_MAPPED_OFF, 0) &&
-           gf_mapped_run(call, kind, root, comm, function, module);
+    return gf_native_is_asked_for() && gf_mapped_run(call, kind, root, comm, function, module);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A communicator's device side, made by its first native call.
+ * A communicator's device side, made by its first native call; and that call's way there.
  */
 #include "mca_coll_gpufifo/native.h"
 
@@ -83,4 +83,86 @@ int gf_native_refuse(const mca_coll_gpufifo_module_t *module, const char *functi
     gf_log(&mca_coll_gpufifo_component.log, GF_LOG_CALL, "%s: rank %d, %s, %zu %s: staged through host memory: %s",
            gf_mpi_comm_name(module->comm), ompi_comm_rank(module->comm), function, amount, unit, reason);
     return MPI_SUCCESS;
+}
+
+/* True: it may not be staged. */
+static bool refuse(const struct gf_native_call *call, const char *reason)
+{
+    call->stage->result = gf_native_refuse(call->module, call->function, gf_native_bytes(call->stage), "bytes", reason);
+    call->stage->told = true;
+    return call->stage->result != MPI_SUCCESS;
+}
+
+static bool fail(const struct gf_native_call *call, gf_status status, const struct gf_reason *why)
+{
+    call->stage->result = gf_error_to_mpi(status, why, call->module->comm, call->function);
+    return true;
+}
+
+/* All ranks can. */
+static bool run_natively(struct gf_native_call *call)
+{
+    struct gf_reason why = {""};
+    gf_status status = gf_native_comm(call->module, call->ordinal, &why);
+
+    if (status == GF_OK) {
+        status = call->run(call, &why);
+    }
+    if (status == GF_ERR_UNSUPPORTED) {
+        return refuse(call, why.text);
+    }
+    return status == GF_OK || fail(call, status, &why);
+}
+
+/* Asks what the others have. */
+static bool agree_and_run(struct gf_native_call *call)
+{
+    mca_coll_gpufifo_module_t *module = call->module;
+    gf_status status = GF_OK;
+    struct gf_reason why = {""};
+
+    switch (gf_agree_enter_device(module, &status, &why)) {
+    case GF_AGREE_NATIVE:
+        return run_natively(call);
+    case GF_AGREE_UNKNOWN:
+        return fail(call, status, &why);
+    default:
+        return refuse(call, module->never_native ? "this communicator cannot use the device"
+                                                 : "another rank cannot do it natively");
+    }
+}
+
+/* Why this rank's part cannot be native, or null. */
+static const char *reason_against(struct gf_native_call *call)
+{
+    const mca_coll_gpufifo_module_t *module = call->module;
+    const char *reason = call->describe(call);
+
+    if (!reason && gf_agree_spans_nodes(call->module)) {
+        return "its ranks are on several nodes";
+    }
+    if (!reason && module->device_comm && module->device_ordinal != call->ordinal) {
+        return "this rank's buffers are on another device than before";
+    }
+    return reason;
+}
+
+bool gf_native_call_run(struct gf_native_call *call)
+{
+    ompi_communicator_t *comm = call->module->comm;
+
+    if (OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) > GF_MAX_RANKS) {
+        return false;                         /* not counted: it is so on all ranks */
+    }
+    if (!gf_stage_needed(call->stage)) {
+        gf_agree_enter_host(call->module);
+        return false;
+    }
+    const char *reason = reason_against(call);
+
+    if (reason) {
+        gf_agree_enter_host(call->module);
+        return refuse(call, reason);
+    }
+    return agree_and_run(call);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What native collectives share: the communicator's device side, and what is said where a call cannot be native.
+ * What native collectives share: the communicator's device side, their way through the agreement of the ranks (agree.h), and what
+ * is said where a call cannot be native.
  */
 #ifndef GF_MCA_NATIVE_H
 #define GF_MCA_NATIVE_H
 
-#include "mca_coll_gpufifo/module.h"
+#include "mca_coll_gpufifo/stage.h"
 
 /* Collective, in a call that all ranks know to be native: module->device_comm, made if there is none. ordinal: of the device that
  * has this rank's buffers. GF_ERR_UNSUPPORTED on all ranks: there can be none, which has been logged; stage, now and for ever. */
@@ -15,5 +16,31 @@ gf_status gf_native_comm(mca_coll_gpufifo_module_t *module, int ordinal, struct 
  * error that strictness makes of it. amount, unit: of what the call moves. */
 int gf_native_refuse(const mca_coll_gpufifo_module_t *module, const char *function, size_t amount, const char *unit,
                      const char *reason);
+
+/* A call that may be native where coll_gpufifo_mapped asks for it, and may be staged. Filled by the caller. */
+struct gf_native_call {
+    struct gf_stage_call *stage;       /* as staging describes it */
+    mca_coll_gpufifo_module_t *module;
+    const char *function;              /* MPI's name of it */
+    int ordinal;                       /* of the device that has this rank's buffers; by describe */
+    /* What this rank's part is; or why it has none that is native, which counts as host buffers: then all ranks stage. */
+    const char *(*describe)(struct gf_native_call *call);
+    /* Collective, when all ranks can: does it over module->device_comm, and counts it. */
+    gf_status (*run)(struct gf_native_call *call, struct gf_reason *why);
+};
+
+/* Before gf_stage_begin. True: the call is done, or has failed; stage->result tells. */
+bool gf_native_call_run(struct gf_native_call *call);
+
+static inline bool gf_native_is_asked_for(void)
+{
+    return __builtin_expect(mca_coll_gpufifo_component.config.mapped != GF_MAPPED_OFF, 0);
+}
+
+/* What a call moves at this rank's send side. */
+static inline size_t gf_native_bytes(const struct gf_stage_call *stage)
+{
+    return gf_layout_measure(&stage->send.in).bytes + gf_layout_measure(&stage->recv.in).bytes;
+}
 
 #endif
