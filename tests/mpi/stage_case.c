@@ -151,8 +151,8 @@ static bool check(struct stage_case *c, const struct stage_memory *tested, const
     while (i < compared && got[i] == right[i]) {
         i++;
     }
-    passed = harness_check(c->h, i == compared, "%s %s, seed %llu%s: byte %td of the %s buffer is %d, in host memory it would be %d",
-                           form, c->choice.collective->name, (unsigned long long)c->choice.seed,
+    passed = harness_check(c->h, i == compared,
+                           "%s %s, seed %llu%s: byte %td of the %s buffer is %d, in host memory it would be %d", form, c->choice.collective->name, (unsigned long long)c->choice.seed,
                            c->choice.in_place ? ", in place" : "", tested->block.address + i - (char *)tested->address,
                            tested == &c->recv ? "receive" : "send", i < compared ? got[i] : 0, i < compared ? right[i] : 0);
     free(got);
@@ -172,7 +172,8 @@ void stage_case_free(struct stage_case *c)
 
     for (int i = 0; i < 4; i++) {
         if (all[i]->bytes > 0) {
-            stage_memory_give(c->h, i < 2 ? c->place.store : NULL, &all[i]->block, true);
+            stage_memory_give(c->h, i < 2 ? c->place.store : NULL, &all[i]->block,
+                              stage_draw(c->choice.seed, c->h->rank, 60 + i, 5) > 0);
         }
     }
     free(c->recv_before);

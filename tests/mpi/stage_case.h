@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * One call of a collective, twice: on buffers in memory of any kind, and on host buffers with the same contents. Afterwards every
- * byte of the buffers must be the same: data, gaps in it, what is not to be written, and a margin around. What lies in gaps may also
- * be as it was, for some of Open MPI's own algorithms write there. Reductions by predefined operations get values for which every
- * order gives the same bits.
+ * byte of the buffers must be the same: data, gaps in it, what is not to be written, and a margin around. What lies in gaps may
+ * also be as it was, for some of Open MPI's own algorithms write there. Reductions by predefined operations get values for which
+ * every order gives the same bits.
  */
 #ifndef TESTS_MPI_STAGE_CASE_H
 #define TESTS_MPI_STAGE_CASE_H

@@ -4,6 +4,8 @@
  */
 #include "tests/mpi/stage_memory.h"
 
+enum { KEPT_BYTES = 1 << 16 };      /* at least, of a block that may be kept: most calls do with so many */
+
 struct stage_block stage_memory_take(struct harness *h, struct stage_store *store, enum gpufifo_memory kind, size_t bytes)
 {
     struct stage_block block = {.kind = kind, .bytes = bytes};
@@ -16,7 +18,8 @@ struct stage_block stage_memory_take(struct harness *h, struct stage_store *stor
             return block;
         }
     }
-    harness_need(h, gpufifo_alloc(h->device, kind, bytes, &address), "alloc");
+    block.bytes = store && bytes < KEPT_BYTES ? KEPT_BYTES : bytes;
+    harness_need(h, gpufifo_alloc(h->device, kind, block.bytes, &address), "alloc");
     block.address = address;
     return block;
 }

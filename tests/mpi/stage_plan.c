@@ -143,9 +143,10 @@ static void find_bounds(struct stage_plan *plan)
 
 /* A type for so many elements one behind the other. More columns than there are would overlap; and Open MPI's own algorithms fail
  * on negative extents but where they are `direct`: they take no temporary memory and no span. */
-static const struct stage_type *pick_type(const struct stage_types *types, uint64_t seed, int a, int b, int together, bool direct)
+static const struct stage_type *pick_type(const struct stage_types *types, const struct stage_choice *choice, uint64_t seed,
+                                          int a, int b, int together, bool direct)
 {
-    int name = stage_draw(seed, a, b, STAGE_TYPES);
+    int name = choice->dense ? STAGE_DENSE : stage_draw(seed, a, b, STAGE_TYPES);
 
     if ((name == STAGE_COLUMN && together > STAGE_COLUMNS) || (name == STAGE_BACKWARD && !direct)) {
         name = STAGE_GAPS;
@@ -175,7 +176,7 @@ static void place_parts(const struct stage_types *types, const struct stage_choi
         total *= peers->group_count;
     }
     for (int i = 0; i < plan->parts; i++) {
-        plan->type[i] = pick_type(types, seed, rank, side == SIDE_W ? 20 + i : 20, apart ? most : total,
+        plan->type[i] = pick_type(types, choice, seed, rank, side == SIDE_W ? 20 + i : 20, apart ? most : total,
                                   (side == SIDE_V && !choice->in_place) || choice->collective->rooted == ROOTED_BCAST);
         plan->at[i] = (ptrdiff_t)i * plan->count[i] * plan->type[i]->extent;
     }
@@ -201,7 +202,7 @@ static void plan_side(const struct stage_types *types, const struct stage_choice
         place_parts(types, choice, side, sends, peers, plan);
     } else {   /* all ranks and both sides have one type, which must suit the longest buffer */
         int longest = choice->collective->send == SIDE_SUM ? STAGE_COLUMNS + 1 : elements(choice, 0, 0);
-        plan->type[0] = choice->op ? &types->type[STAGE_DENSE] : pick_type(types, choice->seed, 0, 20, longest, false);
+        plan->type[0] = choice->op ? &types->type[STAGE_DENSE] : pick_type(types, choice, choice->seed, 0, 20, longest, false);
     }
     find_bounds(plan);
 }

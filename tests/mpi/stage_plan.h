@@ -21,6 +21,7 @@ struct stage_choice {
     bool in_place;                         /* where the collective has it */
     const struct test_op *op;              /* reduces the types' predefined element; null: the user's operation, on any type */
     int most;                              /* elements of a part; many have no more than STAGE_COLUMNS */
+    bool dense;                            /* no type but STAGE_DENSE */
     bool empty;                            /* no elements, null addresses */
     uint64_t seed;
 };

@@ -244,8 +244,7 @@ static void check_errors(struct harness *h)
 static void check_persistent(struct harness *h, const struct stage_types *types, uint64_t seed)
 {
     const struct stage_collective *bcast = find_collective("Bcast");
-    struct stage_choice choice = {.collective = bcast, .comm = MPI_COMM_WORLD, .op = test_op_find("MPI_SUM"), .most = STAGE_COLUMNS,
-                                  .seed = seed};
+    struct stage_choice choice = {.collective = bcast, .comm = MPI_COMM_WORLD, .most = STAGE_COLUMNS, .seed = seed};
     struct stage_case c;
     MPI_Request idle, active;
 

@@ -4,16 +4,7 @@
 # Random allreduces with random settings: ranks, slot sizes, channels, thresholds, forced paths, kinds of emulated device. A
 # fixed number of rounds. The seed is printed with each run; PROPERTY_SEED begins elsewhere, PROPERTY_RUNS does more.
 . "${srcdir:-.}/tests/mpi/runs.sh"
-
-seed=${PROPERTY_SEED:-1}
-echo "PROPERTY_SEED=$seed"
-
-# pick WORD...: one of them, by the seed
-pick() {
-    seed=$(((seed * 1103515245 + 12345) % 2147483648))      # the C standard's example generator; its high bits are good enough here
-    shift $((seed / 65536 % $#))
-    picked=$1
-}
+. "${srcdir:-.}/tests/property/settings.sh"
 
 for round in $(seq "${PROPERTY_RUNS:-16}"); do
     pick 1 2 2 3 4 5 6 8
