@@ -266,6 +266,22 @@ gf_device *gf_component_device(int ordinal, struct gf_reason *why)
     return device;
 }
 
+int gf_component_only_device(void)
+{
+    mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
+    int only = -1, count = 0;
+
+    opal_mutex_lock(&component->lock);
+    for (int ordinal = 0; ordinal < GF_MAX_DEVICES; ordinal++) {
+        if (component->devices[ordinal]) {
+            only = ordinal;
+            count++;
+        }
+    }
+    opal_mutex_unlock(&component->lock);
+    return count == 1 ? only : -1;
+}
+
 gf_agent *gf_component_agent(gf_device *device)
 {
     mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;

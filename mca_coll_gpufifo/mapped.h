@@ -3,26 +3,28 @@
  * Collectives that move blocks, natively: from the peers' own buffers, which all ranks have mapped (core/exchange.h). Only where
  * coll_gpufifo_mapped asks for it; the blocking forms.
  *
- * Which blocks go where is read from the call's description for staging (stage.h): a layout has a part for each peer, or one for
- * all. Where a rank cannot, by its memory, its types or its device, all stage, as agree.h says.
+ * Which blocks go where is read from the call's description for staging (mapped_blocks.h). Where a rank cannot, by its memory,
+ * its types or its device, all stage, as agree.h says.
  */
 #ifndef GF_MCA_MAPPED_H
 #define GF_MCA_MAPPED_H
 
 #include "mca_coll_gpufifo/native.h"
 
-enum gf_exchange_kind { GF_EXCHANGE_BCAST, GF_EXCHANGE_ALLGATHER, GF_EXCHANGE_ALLTOALL };
+enum gf_exchange_kind {
+    GF_EXCHANGE_BCAST, GF_EXCHANGE_ALLGATHER, GF_EXCHANGE_ALLTOALL, GF_EXCHANGE_GATHER, GF_EXCHANGE_SCATTER
+};
 
 /* The rest of gf_mapped_does, where it is asked for. */
-bool gf_mapped_run(struct gf_stage_call *call, enum gf_exchange_kind kind, int root, ompi_communicator_t *comm,
-                   const char *function, mca_coll_base_module_t *module);
+bool gf_mapped_run(struct gf_stage_call *call, enum gf_exchange_kind kind, int root, const char *function,
+                   mca_coll_base_module_t *module);
 
-/* Between the description of a call and gf_stage_begin. True: the call is done, or has failed; call->result tells. root: of a
- * broadcast. */
-static inline bool gf_mapped_does(struct gf_stage_call *call, enum gf_exchange_kind kind, int root, ompi_communicator_t *comm,
-                                  const char *function, mca_coll_base_module_t *module)
+/* Between the description of a call and gf_stage_begin. True: the call is done, or has failed; call->result tells. root: of
+ * a rooted one. */
+static inline bool gf_mapped_does(struct gf_stage_call *call, enum gf_exchange_kind kind, int root, const char *function,
+                                  mca_coll_base_module_t *module)
 {
-    return gf_native_is_asked_for() && gf_mapped_run(call, kind, root, comm, function, module);
+    return gf_native_is_asked_for() && gf_mapped_run(call, kind, root, function, module);
 }
 
 #endif

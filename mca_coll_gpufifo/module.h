@@ -75,6 +75,9 @@ void gf_params_apply(mca_coll_gpufifo_component_t *component);
 /* Opened on first use, one an ordinal, closed with the component; thread-safe. Null with *why on failure. */
 gf_device *gf_component_device(int ordinal, struct gf_reason *why);
 
+/* The ordinal of the only device that has been opened; -1: none has, or several. Any thread. */
+int gf_component_only_device(void);
+
 /* The agent of an open device, made on first use where the settings ask for it, destroyed with the component; thread-safe. Null:
  * none; where one was asked for, that has been reported. */
 gf_agent *gf_component_agent(gf_device *device);

@@ -127,9 +127,17 @@ static bool agree_and_run(struct gf_native_call *call)
     case GF_AGREE_UNKNOWN:
         return fail(call, status, &why);
     default:
-        return refuse(call, module->never_native ? "this communicator cannot use the device"
-                                                 : "another rank cannot do it natively");
+        return call->device && refuse(call, module->never_native ? "this communicator cannot use the device"
+                                                                 : "another rank cannot do it natively");
     }
+}
+
+static bool has_data(const struct gf_stage_call *stage)
+{
+    ptrdiff_t ignored;
+
+    return stage->passes || gf_layout_any_byte(&stage->send.in, &ignored) || gf_layout_any_byte(&stage->recv.in, &ignored) ||
+           gf_layout_any_byte(&stage->recv.out, &ignored);
 }
 
 /* Why this rank's part cannot be native, or null. */
@@ -138,6 +146,10 @@ static const char *reason_against(struct gf_native_call *call)
     const mca_coll_gpufifo_module_t *module = call->module;
     const char *reason = call->describe(call);
 
+    if (!reason && call->ordinal < 0) {
+        call->ordinal = module->device_comm ? module->device_ordinal : gf_component_only_device();
+        reason = call->ordinal < 0 ? "this rank has no data to tell its device by" : NULL;
+    }
     if (!reason && gf_agree_spans_nodes(call->module)) {
         return "its ranks are on several nodes";
     }
@@ -154,7 +166,8 @@ bool gf_native_call_run(struct gf_native_call *call)
     if (OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) > GF_MAX_RANKS) {
         return false;                         /* not counted: it is so on all ranks */
     }
-    if (!gf_stage_needed(call->stage)) {
+    call->device = gf_stage_needed(call->stage);
+    if (!call->device && (!__atomic_load_n(&call->module->agree, __ATOMIC_ACQUIRE) || has_data(call->stage))) {
         gf_agree_enter_host(call->module);
         return false;
     }
@@ -162,7 +175,7 @@ bool gf_native_call_run(struct gf_native_call *call)
 
     if (reason) {
         gf_agree_enter_host(call->module);
-        return refuse(call, reason);
+        return call->device && refuse(call, reason);
     }
     return agree_and_run(call);
 }

@@ -22,14 +22,20 @@ struct gf_native_call {
     struct gf_stage_call *stage;       /* as staging describes it */
     mca_coll_gpufifo_module_t *module;
     const char *function;              /* MPI's name of it */
-    int ordinal;                       /* of the device that has this rank's buffers; by describe */
+    int ordinal;                       /* of the device that has this rank's buffers; -1: any will do. By describe */
+    bool device;                       /* this rank has device buffers, else no data at all; by gf_native_call_run */
     /* What this rank's part is; or why it has none that is native, which counts as host buffers: then all ranks stage. */
     const char *(*describe)(struct gf_native_call *call);
     /* Collective, when all ranks can: does it over module->device_comm, and counts it. */
     gf_status (*run)(struct gf_native_call *call, struct gf_reason *why);
 };
 
-/* Before gf_stage_begin. True: the call is done, or has failed; stage->result tells. */
+/* A rank with no data at all (counts of zero; nothing that is significant for its role) has no buffer by which device and host
+ * could be told apart, and takes either part: on a communicator where ranks have had device buffers it asks, as one with device
+ * buffers does, and where all others have those it runs, with nothing to give. Elsewhere it is a host rank, so that programs
+ * without device buffers wait for nothing. Two addresses that are host memory for certain are not looked into.
+ *
+ * Before gf_stage_begin. True: the call is done, or has failed; stage->result tells. */
 bool gf_native_call_run(struct gf_native_call *call);
 
 static inline bool gf_native_is_asked_for(void)

@@ -22,7 +22,7 @@ int gf_coll_allgather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sd
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
-    if (gf_mapped_does(&call, GF_EXCHANGE_ALLGATHER, 0, comm, "MPI_Allgather", module)) {
+    if (gf_mapped_does(&call, GF_EXCHANGE_ALLGATHER, 0, "MPI_Allgather", module)) {
         return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Allgather")) {
@@ -83,7 +83,7 @@ int gf_coll_allgatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *s
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
     }
-    if (gf_mapped_does(&call, GF_EXCHANGE_ALLGATHER, 0, comm, "MPI_Allgatherv", module)) {
+    if (gf_mapped_does(&call, GF_EXCHANGE_ALLGATHER, 0, "MPI_Allgatherv", module)) {
         return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Allgatherv")) {

@@ -23,7 +23,7 @@ int gf_coll_alltoall(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdt
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
-    if (gf_mapped_does(&call, GF_EXCHANGE_ALLTOALL, 0, comm, "MPI_Alltoall", module)) {
+    if (gf_mapped_does(&call, GF_EXCHANGE_ALLTOALL, 0, "MPI_Alltoall", module)) {
         return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Alltoall")) {
@@ -87,7 +87,7 @@ int gf_coll_alltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdi
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
     }
-    if (gf_mapped_does(&call, GF_EXCHANGE_ALLTOALL, 0, comm, "MPI_Alltoallv", module)) {
+    if (gf_mapped_does(&call, GF_EXCHANGE_ALLTOALL, 0, "MPI_Alltoallv", module)) {
         return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Alltoallv")) {
@@ -150,6 +150,9 @@ int gf_coll_alltoallw(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdi
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
+    }
+    if (gf_mapped_does(&call, GF_EXCHANGE_ALLTOALL, 0, "MPI_Alltoallw", module)) {
+        return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Alltoallw")) {
         call.result = saved->coll_alltoallw(call.send.host, scounts, sdispls, sdtypes, call.recv.host, rcounts, rdispls, rdtypes,

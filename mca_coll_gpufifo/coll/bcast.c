@@ -23,7 +23,7 @@ int gf_coll_bcast(void *buffer, gf_mpi_count count, ompi_datatype_t *type, int r
     if (!gf_stage_passes(&call, buffer, buffer)) {
         call = bcast(comm, buffer, count, type, root);
     }
-    if (gf_mapped_does(&call, GF_EXCHANGE_BCAST, root, comm, "MPI_Bcast", module)) {
+    if (gf_mapped_does(&call, GF_EXCHANGE_BCAST, root, "MPI_Bcast", module)) {
         return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Bcast")) {

@@ -3,6 +3,7 @@
  * MPI_Gather and MPI_Gatherv.
  */
 #include "mca_coll_gpufifo/coll/describe.h"
+#include "mca_coll_gpufifo/mapped.h"
 
 /* parts: of the receive buffer, which only the root has. In place, the root's own part is where it belongs. */
 static struct gf_stage_call describe(ompi_communicator_t *comm, int root, const void *sbuf, gf_mpi_count scount,
@@ -40,6 +41,9 @@ int gf_coll_gather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtyp
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = gather(comm, root, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
+    if (gf_mapped_does(&call, GF_EXCHANGE_GATHER, root, "MPI_Gather", module)) {
+        return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Gather")) {
         call.result = saved->coll_gather(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, root, comm,
@@ -98,6 +102,9 @@ int gf_coll_gatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdty
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = gatherv(comm, root, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    }
+    if (gf_mapped_does(&call, GF_EXCHANGE_GATHER, root, "MPI_Gatherv", module)) {
+        return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Gatherv")) {
         call.result = saved->coll_gatherv(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype, root, comm,

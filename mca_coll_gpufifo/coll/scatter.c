@@ -3,6 +3,7 @@
  * MPI_Scatter and MPI_Scatterv.
  */
 #include "mca_coll_gpufifo/coll/describe.h"
+#include "mca_coll_gpufifo/mapped.h"
 
 /* parts: of the send buffer, which only the root has. In place, the root's own part stays there. */
 static struct gf_stage_call describe(ompi_communicator_t *comm, int root, const void *sbuf, struct gf_layout parts,
@@ -34,6 +35,9 @@ int gf_coll_scatter(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdty
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = scatter(comm, root, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
+    if (gf_mapped_does(&call, GF_EXCHANGE_SCATTER, root, "MPI_Scatter", module)) {
+        return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Scatter")) {
         call.result = saved->coll_scatter(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, root, comm,
@@ -92,6 +96,9 @@ int gf_coll_scatterv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs disp
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = scatterv(comm, root, sbuf, scounts, displs, sdtype, rbuf, rcount, rdtype);
+    }
+    if (gf_mapped_does(&call, GF_EXCHANGE_SCATTER, root, "MPI_Scatterv", module)) {
+        return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Scatterv")) {
         call.result = saved->coll_scatterv(call.send.host, scounts, displs, sdtype, call.recv.host, rcount, rdtype, root, comm,

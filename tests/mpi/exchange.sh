@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Alltoall, allgather and broadcast that fetch from the mapped buffers of all ranks (coll_gpufifo_mapped), by kernels and by
+# Collectives that move blocks, and fetch them from the mapped buffers of all ranks (coll_gpufifo_mapped), by kernels and by
 # copies, with 1 to 8 ranks: counts, types, places and buffers by random numbers; ranks that cannot map; strictness.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
@@ -28,10 +28,17 @@ run 3 +solo mapped=kernel tests/mpi/test_exchange path=exchange random
 # With all mixtures of memory and types with gaps: some calls are staged, on all ranks alike.
 for mapped in kernel copy; do
     run 3 mapped=$mapped tests/mpi/test_mixed 4
-    for name in Alltoall Alltoallv Allgather Allgatherv Bcast; do
-        run 3 mapped=$mapped tests/mpi/test_stage only=$name rounds=3 seed=11
-    done
 done
+for name in Alltoall Alltoallv Alltoallw Allgather Allgatherv Bcast Gather Gatherv Scatter Scatterv; do
+    run 3 mapped=kernel tests/mpi/test_stage only=$name rounds=3 seed=11
+done
+
+# A rank without data is a host rank among host ranks.
+run 3 strict=1 mapped=kernel tests/mpi/test_exchange path=exchange empty
+
+# Counts that disagree.
+run_fails "rank 1 sends 40 bytes to rank 0, which expects 44: pass counts and datatypes that agree" 3 mapped=kernel \
+    tests/mpi/test_exchange disagree
 
 # Who cannot is told, all stage, and the results are right.
 run_prints "exchange by kernel cannot be used" 3 +noipc mapped=kernel tests/mpi/test_exchange path=staged random

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * From the layouts of a call to a block for each rank and from each.
+ */
+#include "mca_coll_gpufifo/mapped_blocks.h"
+
+/* Whom the parts of one side are for, or from. */
+enum reach {
+    EACH,                          /* a part for each peer */
+    ALL,                           /* one part, for all of them */
+    ROOT                           /* one part, for the root */
+};
+
+static const struct {
+    enum reach give, take;
+} reaches[] = {
+    [GF_EXCHANGE_BCAST] = {ALL, ROOT}, [GF_EXCHANGE_ALLGATHER] = {ALL, EACH}, [GF_EXCHANGE_ALLTOALL] = {EACH, EACH},
+    [GF_EXCHANGE_GATHER] = {ROOT, EACH}, [GF_EXCHANGE_SCATTER] = {EACH, ROOT},
+};
+
+/* One side of a call. */
+struct side {
+    const struct gf_layout *layout;
+    enum reach reach;
+    int root, ranks;
+};
+
+/* The part's bytes, if they have no gaps, at a distance from the buffer's address. */
+static bool find_block(const struct gf_layout *layout, int index, struct gf_block *block)
+{
+    struct gf_layout_part part = gf_layout_part(layout, index);
+
+    *block = (struct gf_block){0, 0};
+    if (part.count == 0 || part.type->super.size == 0) {
+        return true;
+    }
+    *block = (struct gf_block){part.offset + part.type->super.true_lb, part.count * part.type->super.size};
+    return opal_datatype_is_contiguous_memory_layout(&part.type->super, (int32_t)(part.count > 1 ? 2 : 1));
+}
+
+/* Where one side's blocks are, by rank. Null, or what is against it. */
+static const char *find_blocks(const struct side *side, struct gf_block *blocks)
+{
+    const struct gf_layout *layout = side->layout;
+
+    for (int rank = 0; rank < side->ranks; rank++) {
+        int part = side->reach == EACH ? rank : layout->begin;
+
+        blocks[rank] = (struct gf_block){0, 0};
+        if ((side->reach != ROOT || rank == side->root) && part >= layout->begin && part < layout->end &&
+            !find_block(layout, part, &blocks[rank])) {
+            return "its datatypes have gaps";
+        }
+    }
+    return NULL;
+}
+
+/* The buffer that has these blocks, and the blocks as distances from where the first one begins. False: it is not in device
+ * memory, or not in one allocation. */
+static bool place_blocks(void *user, const struct gf_block *found, int ranks, struct gf_exchange_buffer *buffer,
+                         struct gf_registry_block *blocks)
+{
+    ptrdiff_t low = PTRDIFF_MAX, high = PTRDIFF_MIN;
+
+    for (int rank = 0; rank < ranks; rank++) {
+        ptrdiff_t end = found[rank].offset + (ptrdiff_t)found[rank].bytes;
+
+        if (found[rank].bytes > 0) {
+            low = found[rank].offset < low ? found[rank].offset : low;
+            high = end > high ? end : high;
+        }
+    }
+    for (int rank = 0; rank < ranks; rank++) {
+        blocks[rank].offset = found[rank].bytes ? (uint64_t)(found[rank].offset - low) : 0;
+        blocks[rank].bytes = found[rank].bytes;
+    }
+    if (low > high) {
+        *buffer = (struct gf_exchange_buffer){0};
+        return true;
+    }
+    buffer->address = gf_layout_address(user, low);
+    buffer->bytes = (size_t)(high - low);
+    gf_memory_locate(buffer->address, &buffer->where);
+    return buffer->where.kind == GF_MEMORY_DEVICE &&
+           buffer->bytes <= buffer->where.size - (size_t)(buffer->address - (char *)buffer->where.base);
+}
+
+const char *gf_mapped_blocks(const struct gf_stage_call *stage, enum gf_exchange_kind kind, int root, ompi_communicator_t *comm,
+                             struct gf_exchange *x)
+{
+    bool send_in_place = stage->send.user == MPI_IN_PLACE, recv_in_place = stage->recv.user == MPI_IN_PLACE;
+    const struct gf_stage_buffer *from = kind == GF_EXCHANGE_BCAST || send_in_place ? &stage->recv : &stage->send;
+    int rank = ompi_comm_rank(comm), ranks = ompi_comm_size(comm);
+    const struct side give = {&from->in, reaches[kind].give, root, ranks};
+    const struct side take = {&stage->recv.out, reaches[kind].take, root, ranks};
+    struct gf_block given[GF_MAX_RANKS], taken[GF_MAX_RANKS];
+    const char *against = find_blocks(&give, given);
+
+    against = against ? against : find_blocks(&take, taken);
+    if (against) {
+        return against;
+    }
+    if (from == &stage->recv || recv_in_place) {
+        given[rank].bytes = taken[rank].bytes = 0;            /* it is there already */
+    }
+    x->in_place = send_in_place && kind == GF_EXCHANGE_ALLTOALL;
+    x->what[0] = (uint64_t)kind << 32 | x->in_place;
+    x->what[1] = (uint64_t)root;
+    if (!place_blocks(from->user, given, ranks, &x->send, x->give) ||
+        !place_blocks(stage->recv.user, taken, ranks, &x->recv, x->take)) {
+        return "this rank's buffers are not in one allocation of device memory each";
+    }
+    if (x->send.address && x->recv.address && x->send.where.ordinal != x->recv.where.ordinal) {
+        return "this rank's buffers are on two devices";
+    }
+    return NULL;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Collectives that move blocks, as random numbers tell: which one, counts, types and places; and what must be in both buffers
+ * before and after.
+ */
+#ifndef TESTS_MPI_EXCHANGE_CALL_H
+#define TESTS_MPI_EXCHANGE_CALL_H
+
+#include "tests/mpi/values.h"
+
+enum { EXCHANGE_PEERS = 16, EXCHANGE_TYPES = 5 };
+
+enum exchange_what {
+    ALLTOALL, ALLTOALLV, ALLTOALLW, ALLGATHER, ALLGATHERV, BCAST, GATHER, GATHERV, SCATTER, SCATTERV, EXCHANGE_WHATS
+};
+
+/* What calls are drawn from. */
+struct exchange_source {
+    struct harness *h;
+    MPI_Datatype types[EXCHANGE_TYPES];
+    uint64_t common, own;          /* random numbers: of all ranks, and of this one */
+    int most;                      /* elements of a part */
+    MPI_Comm comm;
+    int rank, ranks;               /* in comm */
+    uint64_t call;
+};
+
+/* One side of a call: a part a rank, in elements from the buffer's address. */
+struct exchange_side {
+    int count[EXCHANGE_PEERS], at[EXCHANGE_PEERS];
+    int bytes_at[EXCHANGE_PEERS];  /* the same in bytes, */
+    MPI_Datatype types[EXCHANGE_PEERS];    /* and the type again, for alltoallw */
+    int elements;                  /* that the buffer must have */
+};
+
+struct exchange_call {
+    enum exchange_what what;
+    bool send_in_place, recv_in_place;     /* on this rank */
+    int root;
+    MPI_Datatype type;
+    int size;                      /* bytes of an element */
+    int counts[EXCHANGE_PEERS][EXCHANGE_PEERS];      /* from, to */
+    struct exchange_side send, recv;
+};
+
+int exchange_draw(uint64_t *state, int limit);
+
+/* The communicator of the next calls. Collective, if only for the sake of its name. */
+void exchange_enter(struct exchange_source *source, MPI_Comm comm);
+
+/* The next call: the same on all ranks, but for where its parts lie. Some ranks may have no data at all. */
+void exchange_draw_call(struct exchange_source *source, struct exchange_call *call);
+
+const char *exchange_name(const struct exchange_call *call);
+
+/* Is there only one buffer, which MPI calls neither? It is recv here. */
+static inline bool exchange_has_one_buffer(const struct exchange_call *call) { return call->what == BCAST; }
+
+/* What the buffers hold before the call, and the receive buffer after it. */
+void exchange_fill_send(const struct exchange_source *source, const struct exchange_call *call, unsigned char *image,
+                        size_t bytes);
+void exchange_fill_recv(const struct exchange_source *source, const struct exchange_call *call, unsigned char *image,
+                        size_t bytes);
+void exchange_expect_recv(const struct exchange_source *source, const struct exchange_call *call, unsigned char *image);
+
+/* Null pointers are right where this rank has no data. Returns MPI's result. */
+int exchange_run(const struct exchange_source *source, struct exchange_call *call, void *send, void *recv);
+
+#endif
