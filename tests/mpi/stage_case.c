@@ -166,6 +166,17 @@ bool stage_case_check(struct stage_case *c, const char *form)
     return check(c, &c->recv, &c->recv_reference, c->recv_compared, form) && send;
 }
 
+void stage_case_spoil(struct stage_case *c)
+{
+    bool root = c->choice.collective->rooted == ROOTED_BCAST && c->choice.root == c->h->rank;
+    struct stage_memory *tested = root ? &c->recv : &c->send, *reference = root ? &c->recv_reference : &c->send_reference;
+
+    if (tested->bytes > 0) {
+        memset(reference->block.address, 0x77, reference->bytes);
+        harness_need(c->h, gpufifo_fill(c->h->device, tested->block.address, 0x77, tested->bytes), "fill");
+    }
+}
+
 void stage_case_free(struct stage_case *c)
 {
     struct stage_memory *all[] = {&c->send, &c->recv, &c->send_reference, &c->recv_reference};

@@ -135,6 +135,7 @@ static void complete(struct flight *flights, int count, uint64_t bits)
     stage_complete(left, requests, (int)(bits % STAGE_WAYS));
     for (int i = 0; i < left; i++) {
         flights[from[i]].request = requests[i];
+        flight_spoil(&flights[from[i]]);
     }
 }
 

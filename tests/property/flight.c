@@ -116,6 +116,13 @@ void flight_prepare(struct harness *h, struct flight *f)
     }
 }
 
+void flight_spoil(struct flight *f)
+{
+    if (f->member && f->choice.seed % 2) {
+        stage_case_spoil(&f->c);
+    }
+}
+
 void flight_start(struct flight *f)
 {
     const struct stage_collective *collective = f->choice.collective;
@@ -126,6 +133,7 @@ void flight_start(struct flight *f)
     switch (f->form) {
     case STAGE_BLOCKING:
         collective->blocking(&f->c.tested);
+        flight_spoil(f);
         break;
     case STAGE_NONBLOCKING:
         collective->nonblocking(&f->c.tested, &f->request);

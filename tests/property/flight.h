@@ -38,6 +38,9 @@ void flight_prepare(struct harness *h, struct flight *flight);
 /* Calls, or starts; request is MPI_REQUEST_NULL if nothing is left to be waited for. */
 void flight_start(struct flight *flight);
 
+/* After it is complete: overwrites what was sent, in every other call. Blocking calls do so when they return. */
+void flight_spoil(struct flight *flight);
+
 /* After it is complete. Persistent calls are started once more by flight_again. */
 bool flight_check(struct flight *flight, const char *when);
 void flight_again(struct flight *flight);
