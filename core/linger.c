@@ -6,7 +6,7 @@
 
 void gf_linger_init(struct gf_linger *linger, enum gf_linger_mode mode, uint32_t us)
 {
-    *linger = (struct gf_linger){ .mode = mode, .us = mode == GF_LINGER_FIXED ? us : 0, .rest = 1, .pause = GF_LINGER_PAUSE };
+    *linger = (struct gf_linger){ .mode = mode, .us = mode == GF_LINGER_FIXED ? us : 0, .rest = GF_LINGER_FIRST, .pause = GF_LINGER_PAUSE };
 }
 
 static uint32_t clamp(uint64_t us)
@@ -21,10 +21,11 @@ static void rest(struct gf_linger *linger)
     linger->pause = linger->pause < GF_LINGER_PAUSE_MOST ? 2 * linger->pause : GF_LINGER_PAUSE_MOST;
 }
 
-static void begin_trial(struct gf_linger *linger)
+/* Long enough for the gap that was seen. One call in vain ends it. */
+static void begin_trial(struct gf_linger *linger, uint64_t gap_us)
 {
-    linger->us = GF_LINGER_TRIAL;
-    linger->account = GF_LINGER_TRIAL;
+    linger->us = clamp(2 * gap_us);
+    linger->account = (int32_t)linger->us - 1;
 }
 
 /* Twice the gap, of which longer ones count at once and shorter ones by and by. */
@@ -47,7 +48,7 @@ uint32_t gf_linger_next(struct gf_linger *linger, bool here, uint64_t gap_us)
     }
     if (linger->us == 0) {
         if (--linger->rest == 0) {
-            begin_trial(linger);
+            begin_trial(linger, gap_us);
         }
     } else if (here) {
         earn(linger, gap_us);

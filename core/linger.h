@@ -5,7 +5,8 @@
  * the two programs look alike while nothing is tried, so the agent stays now and then on trial, and the account is kept: a
  * call that finds it there earns what a launch costs, one that finds it gone pays all the time that it stayed, as if the
  * program had waited for it. Once the account is empty, operations are launched, and the next trial comes after twice as many
- * calls as the last one. So what trials cost is a vanishing part, whatever the program does.
+ * calls as the last one. A trial stays for twice the time that the program has let pass between its last calls, and one call in
+ * vain ends it: so it costs what two of the program's own turns cost, and all of them a vanishing part, whatever the program does.
  */
 #ifndef GF_CORE_LINGER_H
 #define GF_CORE_LINGER_H
@@ -20,8 +21,8 @@ enum {
     GF_LINGER_SAVED = 5,           /* of a call that finds the agent there: a launched one takes 9.5, the agent 4.4 (one H200) */
     GF_LINGER_LEAST = 10,
     GF_LINGER_MOST = 200,
-    GF_LINGER_TRIAL = 100,
-    GF_LINGER_PAUSE = 64,          /* calls until the second trial */
+    GF_LINGER_FIRST = 4,           /* calls until the first trial: what lies before the first call of all is no gap */
+    GF_LINGER_PAUSE = 64,          /* calls from there to the second */
     GF_LINGER_PAUSE_MOST = 1 << 14 /* calls */
 };
 

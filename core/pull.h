@@ -54,8 +54,9 @@ struct gf_pull {
 gf_status gf_pull_engine_create(struct gf_imports *imports, const struct gf_pull_config *config, gf_pull_engine **engine,
                                 struct gf_reason *why);
 
-/* From now on messages of up to config.agent_bytes go to the agent of the engine's device, when it is there. It outlives the
- * engine. Null: none. */
+/* From now on messages of up to config.agent_bytes go to the agent of the engine's device, when it is there and has not
+ * GF_PULL_POSTED_MOST of them already. It outlives the engine. Null: none. */
+enum { GF_PULL_POSTED_MOST = 4 };
 void gf_pull_engine_use_agent(gf_pull_engine *engine, gf_agent *agent);
 
 /* Fetches the first `bytes` bytes of the offer to `to`: memory of the engine's device, or host memory of any kind (pinned is

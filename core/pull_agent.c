@@ -18,7 +18,7 @@ static uint32_t free_place(const gf_pull_engine *engine)
 {
     uint32_t place = 0;
 
-    while (place < GF_COMMANDS && engine->posted[place]) {
+    while (place < GF_PULL_POSTED_MOST && engine->posted[place]) {
         place++;
     }
     return place;
@@ -31,13 +31,19 @@ static bool may_stay(gf_pull_engine *engine, const struct gf_pull *pull)
     return engine->agent && (engine->device->caps.concurrent_processes || !engine->shared);
 }
 
+/* The agent takes messages one after the other, while a launch takes many at once: so it gets none while others are collected. */
+static bool is_burst(const gf_pull_engine *engine)
+{
+    return engine->waiting.count > 0 || (engine->burst && engine->flying > 0);
+}
+
 bool gf_pull_post(gf_pull_engine *engine, struct gf_pull *pull)
 {
     uint32_t place = free_place(engine);
     union gf_command_line line;
 
-    if (!may_stay(engine, pull) || pull->path != GF_PULL_KERNEL || pull->bytes > engine->config.agent_bytes ||
-        pull->bytes > GF_PULL_COMMAND_MOST || place == GF_COMMANDS) {
+    if (!may_stay(engine, pull) || is_burst(engine) || pull->path != GF_PULL_KERNEL || pull->bytes > engine->config.agent_bytes ||
+        pull->bytes > GF_PULL_COMMAND_MOST || place == GF_PULL_POSTED_MOST) {
         return false;
     }
     line.pull = (struct gf_pull_command){
@@ -92,7 +98,7 @@ void gf_pull_look_after_agent(gf_pull_engine *engine, uint64_t now)
 
     gf_status status = gf_agent_collect(engine->agent);
 
-    for (uint32_t i = 0; i < GF_COMMANDS; i++) {
+    for (uint32_t i = 0; i < GF_PULL_POSTED_MOST; i++) {
         if (engine->posted[i]) {
             settle(engine, engine->posted[i], status);
         }

@@ -82,7 +82,7 @@ struct gf_pull_engine {
     struct gf_attached *attached;
     struct gf_flight flights[GF_FLIGHTS];      /* of kernels, then of copies */
     gf_agent *agent;                           /* null: none */
-    struct gf_pull *posted[GF_COMMANDS];       /* with the agent */
+    struct gf_pull *posted[GF_PULL_POSTED_MOST]; /* with the agent */
     uint32_t posted_count;
     uint64_t agent_looked_ns;                  /* at the agent; 0: it had no message then */
     bool shared;                               /* a peer has sent a message from the engine's device */

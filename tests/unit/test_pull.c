@@ -271,6 +271,79 @@ static int same_body(struct gftest_rank *rank)
     return 0;
 }
 
+enum { BURST = GF_PULL_POSTED_MOST + 2, BURST_BYTES = 64 };
+
+static int send_burst(struct gftest_messages *m, char *buffer)
+{
+    struct gf_offer_name names[BURST];
+    struct gf_reason why = { "" };
+
+    for (int i = 0; i < BURST; i++) {
+        GFTEST_CHECK(m->rank, gftest_offer(m, buffer + i * BURST_BYTES, BURST_BYTES, false, &names[i], &why) == GF_OK, "%s", why.text);
+    }
+    gftest_tell(m, 0, names, sizeof names);
+    for (int i = 0; i < BURST; i++) {
+        GFTEST_CHECK(m->rank, gftest_wait_offer(m, names[i].index, &why) == GF_OK, "%s", why.text);
+    }
+    return 0;
+}
+
+/* All are started before any end can be noticed. */
+static int receive_burst(struct gftest_messages *m, char *buffer)
+{
+    struct gf_offer_name names[BURST];
+    struct gf_pull pulls[BURST];
+    struct gf_reason why = { "" };
+
+    gftest_tell(m, 0, names, sizeof names);
+    for (int i = 0; i < BURST; i++) {
+        GFTEST_CHECK(m->rank, gf_pull_start(m->engine, &names[i], buffer + i * BURST_BYTES, NULL, BURST_BYTES, &pulls[i], &why)
+                     == GF_OK, "%s", why.text);
+    }
+    for (int i = 0; i < BURST; i++) {
+        GFTEST_CHECK(m->rank, gftest_wait_pull(m, &pulls[i], &why) == GF_OK, "%s", why.text);
+    }
+    return 0;
+}
+
+/* Of messages that come at once the agent gets a few, and the others go together in a launch. Until it was there for some. */
+static int burst_body(struct gftest_rank *rank)
+{
+    struct gf_pull_config config = config_for(true);
+    const struct gf_config settings = agent_for(GF_AGENT_US_MOST);
+    struct gf_reason why = { "" };
+    struct gftest_messages m;
+    gf_agent *agent;
+    uint64_t before, by_agent = 0;
+
+    GFTEST_CHECK(rank, gftest_messages_open(rank, "emulated", &config, &m, &why) == GF_OK, "%s", why.text);
+    GFTEST_CHECK(rank, gf_agent_create(m.device, &settings, &agent, &why) == GF_OK, "%s", why.text);
+    gf_pull_engine_use_agent(m.engine, agent);
+    char *buffer = gftest_alloc(&m, GF_MEMORY_DEVICE, BURST * BURST_BYTES);
+
+    gftest_write(&m, buffer, BURST * BURST_BYTES, 1 + (uint64_t)rank->rank);
+    do {
+        before = by_agent;
+        GFTEST_CHECK(rank, (rank->rank == 0 ? send_burst(&m, buffer) : receive_burst(&m, buffer)) == 0);
+        by_agent = gf_pull_engine_statistics(m.engine).by_agent;
+        gftest_tell(&m, 1, &by_agent, sizeof by_agent);
+        GFTEST_CHECK(rank, by_agent - before <= GF_PULL_POSTED_MOST, "%llu", (unsigned long long)(by_agent - before));
+    } while (by_agent < 3 * GF_PULL_POSTED_MOST);
+    GFTEST_CHECK(rank, gftest_holds(&m, buffer, BURST * BURST_BYTES, 1));
+    gftest_free(&m, GF_MEMORY_DEVICE, buffer);
+    gf_pull_engine_destroy(m.engine);
+    m.engine = NULL;
+    gf_agent_destroy(agent);
+    gftest_messages_close(&m);
+    return 0;
+}
+
+static void test_a_burst_is_launched(void **state)
+{
+    (void)state;
+    gftest_expect(2, burst_body, NULL, SECONDS);
+}
+
 static void test_the_agent_gets_them(void **state)
 {
     bool leaves = false;
@@ -300,6 +373,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_by_kernel),
         cmocka_unit_test(test_by_copy_engine),
         cmocka_unit_test(test_by_agent),
+        cmocka_unit_test(test_a_burst_is_launched),
         cmocka_unit_test(test_the_agent_gets_them),
         cmocka_unit_test(test_the_agent_leaves_them_lying),
         cmocka_unit_test(test_many),
