@@ -133,3 +133,11 @@ void gf_comm_call_break(gf_comm *comm, gf_status status, const struct gf_reason 
     snprintf(text, sizeof text, "rank %d failed: %.220s", comm->peers.rank, why->text);
     gf_abort_raise(&comm->abort, same_for_peers ? status : GF_ERR_ABORTED, text);
 }
+
+gf_status gf_comm_call_end(gf_comm *comm, gf_status status, const struct gf_reason *why)
+{
+    if (status < GF_OK && status != GF_ERR_UNSUPPORTED) {
+        gf_comm_call_break(comm, status, why);
+    }
+    return status;
+}

@@ -65,5 +65,7 @@ static inline enum gf_log_level gf_comm_warning(const gf_comm *comm)
 gf_status gf_comm_call_begin(gf_comm *comm, struct gf_reason *why);
 gf_status gf_comm_call_connect(gf_comm *comm, const struct gf_plan *plan, struct gf_reason *why);
 void gf_comm_call_break(gf_comm *comm, gf_status status, const struct gf_reason *why);
+/* Breaks after an error for which the caller cannot stage. Returns status. */
+gf_status gf_comm_call_end(gf_comm *comm, gf_status status, const struct gf_reason *why);
 
 #endif

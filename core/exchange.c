@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One exchange: plan, map, fetch, meet.
+ * One exchange: its plan, and what each rank fetches.
  */
 #include "core/exchange.h"
 
 #include <string.h>
 
 #include "core/comm_private.h"
-
-enum { SEND = 0 };                 /* the registry's number of the buffer that others fetch from */
 
 /* What this rank has to move, and by whom: a kernel takes kernel addresses, copies take user addresses. */
 struct pieces {
@@ -55,29 +53,6 @@ static gf_status plan_and_connect(gf_comm *comm, const struct gf_exchange *x, st
     }
 }
 
-/* All ranks enter, each with the buffer that others fetch from and with where in it. */
-static gf_status enter(gf_comm *comm, const struct gf_exchange *x, struct gf_reason *why)
-{
-    const struct gf_registry_buffer none = gf_mapped_flags(&comm->mapped);
-    bool patient = comm->config.mapped == GF_MAPPED_AUTO;
-    const struct gf_registry_buffer send = { x->send.address, x->send.bytes, &x->send.where, patient };
-    const struct gf_registry_buffer buffers[GF_REGISTRY_BUFFERS] = { [SEND] = x->send.address ? send : none, none, none };
-    struct gf_registry *registry = &comm->mapped.registry;
-
-    memcpy(gf_registry_next_blocks(registry), x->give, (size_t)registry->ranks * sizeof *x->give);
-    gf_status status = gf_registry_enter(registry, buffers, x->what, why);
-
-    if (status == GF_NO_RESOURCE) {
-        return GF_ERR_UNSUPPORTED;                /* the caller logs the reason */
-    }
-    if (status == GF_ERR_UNSUPPORTED) {
-        gf_log(comm->log, comm->mapped.refused ? GF_LOG_CALL : patient ? GF_LOG_PATH : gf_comm_warning(comm),
-               "%s: %s cannot fetch from these buffers, taking the next path: %s", comm->name, x->name, why->text);
-        comm->mapped.refused = true;
-    }
-    return status;
-}
-
 /* Of a pair that swaps, the lower rank does the first half, which is whole lines. */
 static void take_half(struct gf_piece *piece, bool lower)
 {
@@ -101,7 +76,7 @@ static const char *place_of(const gf_comm *comm, const struct gf_exchange *x, in
     if (comm->peers.ranks == 1) {
         return x->send.address + x->give[rank].offset;
     }
-    return (by_kernel ? gf_registry_address(registry, rank, SEND) : gf_registry_user_address(registry, rank, SEND))
+    return (by_kernel ? gf_registry_address(registry, rank, GF_MAPPED_SEND) : gf_registry_user_address(registry, rank, GF_MAPPED_SEND))
         + gf_registry_block(registry, rank).offset;
 }
 
@@ -147,7 +122,7 @@ static uint64_t share_of(const struct pieces *pieces, int blocks)
     return (lines + (uint64_t)blocks - 1) / (uint64_t)blocks * GF_LINE;
 }
 
-static gf_status run_kernel(gf_comm *comm, const struct gf_exchange *x, const struct pieces *pieces, struct gf_reason *why)
+static gf_status start_kernel(gf_comm *comm, const struct gf_exchange *x, const struct pieces *pieces, struct gf_reason *why)
 {
     const struct gf_plan *plan = &comm->exchange;
     bool few = pieces->count <= GF_FEW_RANKS;
@@ -157,31 +132,26 @@ static gf_status run_kernel(gf_comm *comm, const struct gf_exchange *x, const st
         return GF_OK;
     }
     memcpy(work.pieces, pieces->list, pieces->count * sizeof *pieces->list);
-    return gf_execution_run(&comm->execution, few ? GF_KERNEL_EXCHANGE_FEW : GF_KERNEL_EXCHANGE, plan->blocks, plan->threads,
-                            &work.task, few ? sizeof(struct gf_exchange_few_work) : sizeof work, why);
+    return gf_execution_start(&comm->execution, few ? GF_KERNEL_EXCHANGE_FEW : GF_KERNEL_EXCHANGE, plan->blocks, plan->threads,
+                              &work.task, few ? sizeof(struct gf_exchange_few_work) : sizeof work, why);
 }
 
-static gf_status run_copies(gf_comm *comm, const struct pieces *pieces, struct gf_reason *why)
+static gf_status start_copies(gf_comm *comm, const struct pieces *pieces, struct gf_reason *why)
 {
     gf_status status = GF_OK;
 
     for (uint32_t i = 0; i < pieces->count && status == GF_OK; i++) {
         const struct gf_piece *piece = &pieces->list[i];
 
-        status = gf_device_copy(comm->device, comm->stream, piece->to, piece->from, piece->bytes);
-    }
-    gf_status ended = gf_device_stream_sync(comm->device, comm->stream);
-
-    status = status == GF_OK ? ended : status;
-    if (status != GF_OK) {
-        gf_reason_set(why, "copies between the ranks' buffers failed: %s", gf_status_string(status));
+        status = gf_execution_start_copy(&comm->execution, piece->to, piece->from, piece->bytes, why);
     }
     return status;
 }
 
 /* Fetches what is for this rank. */
-static gf_status fetch(gf_comm *comm, const struct gf_exchange *x, struct gf_reason *why)
+static gf_status fetch(gf_comm *comm, const struct gf_mapped_call *call, struct gf_reason *why)
 {
+    const struct gf_exchange *x = call->ctx;
     bool by_kernel = comm->exchange.algorithm == GF_PLAN_EXCHANGE;
     char *to = by_kernel && x->recv.address && !x->recv.where.direct ? gf_device_kernel_address(comm->device, x->recv.address)
                                                                      : x->recv.address;
@@ -197,44 +167,42 @@ static gf_status fetch(gf_comm *comm, const struct gf_exchange *x, struct gf_rea
     if (status != GF_OK) {
         return status;
     }
-    return by_kernel ? run_kernel(comm, x, &pieces, why) : run_copies(comm, &pieces, why);
+    return by_kernel ? start_kernel(comm, x, &pieces, why) : start_copies(comm, &pieces, why);
 }
 
-static gf_status run_plan(gf_comm *comm, const struct gf_exchange *x, struct gf_reason *why)
+gf_status gf_exchange_start(gf_comm *comm, const struct gf_exchange *x, struct gf_mapped_call *call, struct gf_reason *why)
 {
+    gf_status status = gf_comm_call_begin(comm, why);
+
+    if (status == GF_OK) {
+        status = plan_and_connect(comm, x, why);
+    }
+    if (status != GF_OK) {
+        return gf_comm_call_end(comm, status, why);
+    }
+    gf_log(comm->log, GF_LOG_CALL, "%s: %s, %zu bytes to fetch: %s", comm->name, x->name, bytes_of(x->take, comm->peers.ranks),
+           comm->exchange.reason);
     if (comm->exchange.algorithm == GF_PLAN_STAGE) {
         gf_reason_set(why, "%s", comm->exchange.reason);
         return GF_ERR_UNSUPPORTED;
     }
-    if (comm->exchange.algorithm == GF_PLAN_LOCAL) {
-        return fetch(comm, x, why);
-    }
-    gf_status status = enter(comm, x, why);
-
-    if (status == GF_OK) {
-        status = fetch(comm, x, why);
-    }
-    return status == GF_OK ? gf_registry_leave(&comm->mapped.registry, why) : status;
+    *call = (struct gf_mapped_call){ .name = x->name, .what = { x->what[0], x->what[1] }, .send = &x->send, .give = x->give,
+                                     .start = fetch, .ctx = x };
+    gf_mapped_call_start(comm, call);
+    return GF_OK;
 }
 
 gf_status gf_comm_exchange(gf_comm *comm, const struct gf_exchange *x, struct gf_reason *why)
 {
     struct gf_reason local = { "" };
-    gf_status status = gf_comm_call_begin(comm, &local);
+    struct gf_mapped_call call;
+    gf_status status = gf_exchange_start(comm, x, &call, &local);
 
     if (status == GF_OK) {
-        status = plan_and_connect(comm, x, &local);
-    }
-    if (status == GF_OK) {
-        gf_log(comm->log, GF_LOG_CALL, "%s: %s, %zu bytes to fetch: %s", comm->name, x->name,
-               bytes_of(x->take, comm->peers.ranks), comm->exchange.reason);
-        status = run_plan(comm, x, &local);
+        status = gf_mapped_call_finish(comm, &call, &local);
     }
     if (status != GF_OK) {
         gf_reason_set(why, "%s", local.text);
-        if (status != GF_ERR_UNSUPPORTED) {
-            gf_comm_call_break(comm, status, &local);
-        }
     }
     return status;
 }

@@ -10,24 +10,20 @@
 #ifndef GF_CORE_EXCHANGE_H
 #define GF_CORE_EXCHANGE_H
 
-#include "core/comm.h"
-#include "core/registry.h"
+#include "core/mapped_call.h"
 
-/* A buffer in device memory of the communicator's device, inside one allocation. */
-struct gf_exchange_buffer {
-    char *address;                 /* user address; null: no block is in it */
-    size_t bytes;                  /* from the first to behind the last byte of a block */
-    struct gf_pointer where;       /* what gf_driver_pointer says of it */
-};
-
-/* One rank's part. Filled by the caller, who keeps it until gf_comm_exchange has returned. */
+/* One rank's part. Filled by the caller, who keeps it until the exchange has ended. */
 struct gf_exchange {
     const char *name;              /* for messages */
     uint64_t what[2];              /* which operation: must be equal on all ranks */
     bool in_place;                 /* the same on all ranks: give and take are the same blocks of one buffer */
-    struct gf_exchange_buffer send, recv;
+    struct gf_mapped_buffer send, recv;
     struct gf_registry_block give[GF_MAX_RANKS];     /* for each rank, in send; no bytes: none */
     struct gf_registry_block take[GF_MAX_RANKS];     /* from each rank, in recv */
 };
+
+/* Collective: plans, connects and enters; then gf_mapped_call_poll or gf_mapped_call_finish. Waits only in the first exchange of
+ * the communicator, for what all ranks connect. x and call stay where they are until the end. Errors as gf_comm_exchange. */
+gf_status gf_exchange_start(gf_comm *comm, const struct gf_exchange *x, struct gf_mapped_call *call, struct gf_reason *why);
 
 #endif

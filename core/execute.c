@@ -117,28 +117,6 @@ static bool has_ended(const struct gf_execution *e)
     return false;
 }
 
-/* After a cause to leave, the kernel was told and is only waited for, so that nothing uses the buffers when the call returns. */
-static gf_status wait_for_kernel(struct gf_execution *e, struct gf_reason *why)
-{
-    gf_status cause = GF_OK;
-
-    for (uint32_t turn = 1; !has_ended(e); turn++) {
-        if (cause == GF_OK) {
-            cause = gf_watch_poll(e->watch, why);
-        } else if (e->watch->bootstrap->progress) {
-            e->watch->bootstrap->progress(e->watch->bootstrap->ctx);
-        }
-        if (turn % TURNS_PER_QUERY == 0) {
-            gf_status status = ask_stream(e, why);
-
-            if (status != GF_OK) {
-                return status;
-            }
-        }
-    }
-    return GF_OK;
-}
-
 /* What the kernel that has ended says of itself. */
 static gf_status judge_end(struct gf_execution *e, struct gf_reason *why)
 {
@@ -166,8 +144,55 @@ static gf_status judge_end(struct gf_execution *e, struct gf_reason *why)
     }
 }
 
-gf_status gf_execution_run(struct gf_execution *e, enum gf_kernel kernel, int blocks, int threads, struct gf_task *work,
-                           size_t bytes, struct gf_reason *why)
+static gf_status poll_kernel(struct gf_execution *e, struct gf_reason *why)
+{
+    if (has_ended(e)) {
+        return judge_end(e, why);
+    }
+    gf_status status = ++e->turns % TURNS_PER_QUERY == 0 ? ask_stream(e, why) : GF_OK;
+
+    return status == GF_OK ? GF_IN_PROGRESS : status;
+}
+
+static gf_status poll_copies(struct gf_execution *e, struct gf_reason *why)
+{
+    gf_status status = gf_device_stream_query(e->device, e->stream);
+
+    if (status < GF_OK) {
+        gf_reason_set(why, "a copy on the device failed: %s", gf_status_string(status));
+    }
+    return status;
+}
+
+gf_status gf_execution_poll(struct gf_execution *e, struct gf_reason *why)
+{
+    gf_status status = e->last == GF_EXECUTION_KERNEL ? poll_kernel(e, why)
+        : e->last == GF_EXECUTION_COPY                ? poll_copies(e, why)
+                                                      : GF_OK;
+
+    if (status != GF_IN_PROGRESS) {
+        e->last = GF_EXECUTION_NONE;
+    }
+    return status;
+}
+
+/* After a cause to leave, the kernel was told and is only waited for, so that nothing uses the buffers when the call returns. */
+static gf_status wait_for_end(struct gf_execution *e, struct gf_reason *why)
+{
+    gf_status cause = GF_OK, status;
+
+    while ((status = gf_execution_poll(e, why)) == GF_IN_PROGRESS) {
+        if (cause == GF_OK) {
+            cause = gf_watch_poll(e->watch, why);
+        } else if (e->watch->bootstrap->progress) {
+            e->watch->bootstrap->progress(e->watch->bootstrap->ctx);
+        }
+    }
+    return status;
+}
+
+gf_status gf_execution_start(struct gf_execution *e, enum gf_kernel kernel, int blocks, int threads, struct gf_task *work,
+                             size_t bytes, struct gf_reason *why)
 {
     e->ticket++;
     gf_execution_describe(e, work);
@@ -181,8 +206,16 @@ gf_status gf_execution_run(struct gf_execution *e, enum gf_kernel kernel, int bl
         /* Peers may have launched: too late for another path. */
         return status == GF_ERR_UNSUPPORTED ? GF_ERR_DEVICE : status;
     }
-    status = wait_for_kernel(e, why);
-    return status == GF_OK ? judge_end(e, why) : status;
+    e->last = GF_EXECUTION_KERNEL;
+    return GF_OK;
+}
+
+gf_status gf_execution_run(struct gf_execution *e, enum gf_kernel kernel, int blocks, int threads, struct gf_task *work,
+                           size_t bytes, struct gf_reason *why)
+{
+    gf_status status = gf_execution_start(e, kernel, blocks, threads, work, bytes, why);
+
+    return status == GF_OK ? wait_for_end(e, why) : status;
 }
 
 gf_status gf_execution_run_by_agent(struct gf_execution *e, gf_agent *agent, int table, struct gf_command *command,
@@ -201,15 +234,25 @@ gf_status gf_execution_run_by_agent(struct gf_execution *e, gf_agent *agent, int
     return judge_end(e, why);
 }
 
-gf_status gf_execution_copy(struct gf_execution *e, void *to, const void *from, size_t bytes, struct gf_reason *why)
+gf_status gf_execution_start_copy(struct gf_execution *e, void *to, const void *from, size_t bytes, struct gf_reason *why)
 {
     gf_status status = gf_device_copy(e->device, e->stream, to, from, bytes);
 
-    if (status == GF_OK) {
-        status = gf_device_stream_sync(e->device, e->stream);
-    }
     if (status != GF_OK) {
         gf_reason_set(why, "a copy of %zu bytes on the device failed: %s", bytes, gf_status_string(status));
+        return status;
     }
+    e->last = GF_EXECUTION_COPY;
+    return GF_OK;
+}
+
+gf_status gf_execution_copy(struct gf_execution *e, void *to, const void *from, size_t bytes, struct gf_reason *why)
+{
+    gf_status status = gf_execution_start_copy(e, to, from, bytes, why);
+
+    if (status == GF_OK && (status = gf_device_stream_sync(e->device, e->stream)) != GF_OK) {
+        gf_reason_set(why, "a copy of %zu bytes on the device failed: %s", bytes, gf_status_string(status));
+    }
+    e->last = GF_EXECUTION_NONE;
     return status;
 }

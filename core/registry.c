@@ -13,7 +13,10 @@
 #include "core/host_ordered.h"
 #include "core/registry_places.h"
 
-enum { TURNS_PER_CLOCK = 256 };        /* reading the clock costs more than a turn should */
+enum {
+    TURNS_PER_CLOCK = 256,             /* reading the clock costs more than a turn should */
+    PATIENCE_NS = 1000 * 1000 * 1000   /* with what is in the way of a mapping */
+};
 
 /* The page of every other rank. */
 static gf_status attach(struct gf_registry *g, const struct gf_segment_name *names, struct gf_reason *why)
@@ -88,41 +91,48 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Until a peer's word says that it has come as far as this call. */
-static gf_status wait_for(struct gf_registry *g, const uint64_t *word, struct gf_reason *why)
+/* Has the peer whose word this is come as far as this call? GF_IN_PROGRESS: not yet. */
+static gf_status look_at(struct gf_registry *g, const uint64_t *word, struct gf_reason *why)
 {
-    gf_status status = GF_OK;
-    uint64_t began_ns = 0;
-
-    for (uint32_t turn = 1; status == GF_OK && gf_host_observe(word) < g->call; turn++) {
-        status = gf_watch_poll(g->watch, why);
-        if (g->deadline_ns == 0 || turn % TURNS_PER_CLOCK != 0) {
-            continue;
-        }
-        began_ns = began_ns ? began_ns : now_ns();
-        if (status == GF_OK && now_ns() - began_ns > g->deadline_ns) {
-            gf_reason_set(why, "rank %d waited longer than deadline_ms = %" PRIu64 " for the hosts of its peers", g->rank,
-                          g->deadline_ns / 1000000u);
-            status = GF_ERR_TIMEOUT;
-        }
+    if (gf_host_observe(word) >= g->call) {
+        return GF_OK;
     }
-    return status;
+    if (g->deadline_ns == 0 || ++g->turns % TURNS_PER_CLOCK != 0) {
+        return GF_IN_PROGRESS;
+    }
+    uint64_t now = now_ns();
+
+    g->began_ns = g->began_ns ? g->began_ns : now;
+    if (now - g->began_ns <= g->deadline_ns) {
+        return GF_IN_PROGRESS;
+    }
+    gf_reason_set(why, "rank %d waited longer than deadline_ms = %" PRIu64 " for the hosts of its peers", g->rank,
+                  g->deadline_ns / 1000000u);
+    return GF_ERR_TIMEOUT;
 }
 
-/* Of every rank. *fresh: has any of them a fresh place? */
-static gf_status read_records(struct gf_registry *g, bool *fresh, struct gf_reason *why)
+static void begin_step(struct gf_registry *g, enum gf_registry_step step)
+{
+    g->step = step;
+    g->next = 0;
+    g->turns = 0;
+    g->began_ns = 0;
+}
+
+/* The records of the ranks from g->next on. */
+static gf_status read_records(struct gf_registry *g, struct gf_reason *why)
 {
     const struct gf_registry_record *mine = g->records[g->rank];
 
-    *fresh = mine->fresh != 0;
-    for (int r = 0; r < g->ranks; r++) {
-        gf_status status = wait_for(g, &g->of[r].page->entered, why);
+    for (; g->next < g->ranks; g->next++) {
+        int r = g->next;
+        gf_status status = look_at(g, &g->of[r].page->entered, why);
 
         if (status != GF_OK) {
             return status;
         }
         g->records[r] = &g->of[r].page->records[g->call % 2];
-        *fresh |= g->records[r]->fresh != 0;
+        g->fresh |= g->records[r]->fresh != 0;
         if (memcmp(g->records[r]->what, mine->what, sizeof mine->what) != 0) {
             gf_reason_set(why, "rank %d calls with another count, datatype or operation than rank %d: pass the same on all ranks",
                           r, g->rank);
@@ -132,73 +142,94 @@ static gf_status read_records(struct gf_registry *g, bool *fresh, struct gf_reas
     return GF_OK;
 }
 
-/* Follows one rank's changes: first all that is gone, so that nothing stands in the way of what is new. */
-static gf_status follow(struct gf_registry *g, int rank, struct gf_reason *why)
+/* Fresh places: everyone maps, and learns what everyone could not map. First goes all that is gone, so that nothing stands in the
+ * way of what is new. */
+static void begin_mapping(struct gf_registry *g)
+{
+    for (int r = 0; r < g->ranks; r++) {
+        for (uint32_t place = 0; place < GF_REGISTRY_PLACES && r != g->rank; place++) {
+            if (g->records[r]->fresh >> place & 1) {
+                gf_imports_release(g->imports, g->of[r].imports[place]);
+                g->of[r].imports[place] = NULL;
+            }
+        }
+    }
+    gf_registry_own_page(g)->unmapped = 0;
+    begin_step(g, GF_REGISTRY_MAPPING);
+}
+
+/* What stands in the way may be in use for a little while yet. */
+static gf_status ask_again(struct gf_registry *g)
+{
+    g->began_ns = g->began_ns ? g->began_ns : now_ns();
+    return now_ns() - g->began_ns < PATIENCE_NS ? GF_IN_PROGRESS : GF_ERR_UNSUPPORTED;
+}
+
+/* Maps what is new of one rank and is not mapped yet. */
+static gf_status map_places(struct gf_registry *g, int rank, struct gf_reason *why)
 {
     struct gf_registry_rank *of = &g->of[rank];
     uint32_t fresh = g->records[rank]->fresh;
-    gf_status status = GF_OK;
 
     for (uint32_t place = 0; place < GF_REGISTRY_PLACES; place++) {
-        if (fresh >> place & 1) {
-            gf_imports_release(g->imports, of->imports[place]);
-            of->imports[place] = NULL;
-        }
-    }
-    for (uint32_t place = 0; place < GF_REGISTRY_PLACES && status == GF_OK; place++) {
         struct gf_import **import = &of->imports[place];
 
-        if (!(fresh >> place & 1) || of->page->places[place].id == 0) {
+        if (!(fresh >> place & 1) || of->page->places[place].id == 0 || *import) {
             continue;
         }
-        status = gf_fault_hits(g->fault, GF_FAULT_IPC_OPEN, why) ? GF_ERR_UNSUPPORTED
-            : gf_imports_await(g->imports, of->page->process, &of->page->places[place], g->watch->bootstrap, import, why);
+        gf_status status = gf_fault_hits(g->fault, GF_FAULT_IPC_OPEN, why) ? GF_ERR_UNSUPPORTED
+            : gf_imports_get(g->imports, of->page->process, &of->page->places[place], import, why);
+
         if (status != GF_OK) {
             *import = NULL;
-        } else {
-            gf_imports_hold(g->imports, *import);
-            of->kernel_base[place] = (*import)->kernel_address;
+            return status == GF_NO_RESOURCE ? ask_again(g) : status;
         }
+        gf_imports_hold(g->imports, *import);
+        of->kernel_base[place] = (*import)->kernel_address;
     }
-    return status;
+    return GF_OK;
 }
 
-static void judge(struct gf_registry *g)
+/* The memory of the ranks from g->next on; then the others learn what could not be mapped. */
+static gf_status map_ranks(struct gf_registry *g)
 {
     struct gf_registry_page *page = gf_registry_own_page(g);
     struct gf_reason why = { "" };
 
-    page->unmapped = 0;
-    for (int r = 0; r < g->ranks; r++) {
-        if (r != g->rank && follow(g, r, &why) != GF_OK) {
-            page->unmapped |= 1ull << r;
-            snprintf(page->why, sizeof page->why, "the memory of rank %d could not be mapped: %.*s", r, GF_REGISTRY_WHY_LENGTH, why.text);
+    for (; g->next < g->ranks; g->next++) {
+        gf_status status = g->next == g->rank ? GF_OK : map_places(g, g->next, &why);
+
+        if (status == GF_IN_PROGRESS) {
+            return status;
+        }
+        if (status != GF_OK) {
+            page->unmapped |= 1ull << g->next;
+            snprintf(page->why, sizeof page->why, "the memory of rank %d could not be mapped: %.*s", g->next,
+                     GF_REGISTRY_WHY_LENGTH, why.text);
         }
     }
     gf_host_publish(&page->judged, g->call);
+    return GF_OK;
 }
 
-/* Fresh places: everyone maps, and learns what everyone could not map. */
-static gf_status renew(struct gf_registry *g, struct gf_reason *why)
+/* What the ranks from g->next on could not map. */
+static gf_status read_verdicts(struct gf_registry *g, struct gf_reason *why)
 {
-    uint64_t unmapped = 0;
-
-    judge(g);
-    for (int r = 0; r < g->ranks; r++) {
-        const struct gf_registry_page *page = g->of[r].page;
-        gf_status status = wait_for(g, &page->judged, why);
+    for (; g->next < g->ranks; g->next++) {
+        const struct gf_registry_page *page = g->of[g->next].page;
+        gf_status status = look_at(g, &page->judged, why);
 
         if (status != GF_OK) {
             return status;
         }
         if (page->unmapped) {
-            gf_reason_set(&g->refused_why, "rank %d: %.200s", r, page->why);
+            gf_reason_set(&g->refused_why, "rank %d: %.200s", g->next, page->why);
         }
-        unmapped |= page->unmapped;
+        g->unmapped |= page->unmapped;
     }
     for (int r = 0; r < g->ranks; r++) {
         g->of[r].refused &= ~g->records[r]->fresh;
-        g->of[r].refused |= unmapped >> r & 1 ? g->records[r]->fresh : 0;
+        g->of[r].refused |= g->unmapped >> r & 1 ? g->records[r]->fresh : 0;
     }
     return GF_OK;
 }
@@ -223,32 +254,84 @@ static gf_status conclude(const struct gf_registry *g, struct gf_reason *why)
     return GF_OK;
 }
 
-gf_status gf_registry_enter(struct gf_registry *g, const struct gf_registry_buffer buffers[GF_REGISTRY_BUFFERS],
-                            const uint64_t what[2], struct gf_reason *why)
+void gf_registry_start_enter(struct gf_registry *g, const struct gf_registry_buffer buffers[GF_REGISTRY_BUFFERS],
+                             const uint64_t what[2])
 {
-    bool fresh;
-
     g->call++;
     g->records[g->rank] = &gf_registry_own_page(g)->records[g->call % 2];
     gf_registry_write_record(g, buffers, what);
     gf_host_publish(&gf_registry_own_page(g)->entered, g->call);
-    gf_status status = read_records(g, &fresh, why);
+    g->fresh = false;
+    g->unmapped = 0;
+    begin_step(g, GF_REGISTRY_READING);
+}
 
-    if (status == GF_OK && fresh) {
-        status = renew(g, why);
+gf_status gf_registry_poll_enter(struct gf_registry *g, struct gf_reason *why)
+{
+    gf_status status = GF_OK;
+
+    if (g->step == GF_REGISTRY_READING) {
+        status = read_records(g, why);
+        if (status == GF_OK && g->fresh) {
+            begin_mapping(g);
+        }
+    }
+    if (status == GF_OK && g->step == GF_REGISTRY_MAPPING) {
+        status = map_ranks(g);
+        if (status == GF_OK) {
+            begin_step(g, GF_REGISTRY_JUDGING);
+        }
+    }
+    if (status == GF_OK && g->step == GF_REGISTRY_JUDGING) {
+        status = read_verdicts(g, why);
     }
     return status == GF_OK ? conclude(g, why) : status;
 }
 
-gf_status gf_registry_leave(struct gf_registry *g, struct gf_reason *why)
+void gf_registry_start_leave(struct gf_registry *g)
 {
-    gf_status status = GF_OK;
-
     gf_host_publish(&gf_registry_own_page(g)->left, g->call);
-    for (int r = 0; r < g->ranks && status == GF_OK; r++) {
-        status = wait_for(g, &g->of[r].page->left, why);
+    begin_step(g, GF_REGISTRY_LEAVING);
+}
+
+gf_status gf_registry_poll_leave(struct gf_registry *g, struct gf_reason *why)
+{
+    for (; g->next < g->ranks; g->next++) {
+        gf_status status = look_at(g, &g->of[g->next].page->left, why);
+
+        if (status != GF_OK) {
+            return status;
+        }
+    }
+    return GF_OK;
+}
+
+static gf_status finish(struct gf_registry *g, gf_status (*poll)(struct gf_registry *g, struct gf_reason *why),
+                        struct gf_reason *why)
+{
+    gf_status status;
+
+    while ((status = poll(g, why)) == GF_IN_PROGRESS) {
+        gf_status cause = gf_watch_poll(g->watch, why);
+
+        if (cause != GF_OK) {
+            return cause;
+        }
     }
     return status;
+}
+
+gf_status gf_registry_enter(struct gf_registry *g, const struct gf_registry_buffer buffers[GF_REGISTRY_BUFFERS],
+                            const uint64_t what[2], struct gf_reason *why)
+{
+    gf_registry_start_enter(g, buffers, what);
+    return finish(g, gf_registry_poll_enter, why);
+}
+
+gf_status gf_registry_leave(struct gf_registry *g, struct gf_reason *why)
+{
+    gf_registry_start_leave(g);
+    return finish(g, gf_registry_poll_leave, why);
 }
 
 void gf_registry_destroy(struct gf_registry *g)

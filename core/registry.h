@@ -86,12 +86,15 @@ struct gf_registry_rank {
     uint32_t refused;              /* bit p: the buffer at place p could not be mapped by all; the same on all ranks */
 };
 
+/* Where a rank is in a call: what it looks at the ranks for, one after the other. */
+enum gf_registry_step { GF_REGISTRY_READING, GF_REGISTRY_MAPPING, GF_REGISTRY_JUDGING, GF_REGISTRY_LEAVING };
+
 /* One rank's view. Owned by whoever made it; one thread at a time. */
 struct gf_registry {
     gf_device *device;
     struct gf_watch *watch;
     struct gf_fault *fault;
-    uint64_t deadline_ns;              /* of one wait, 0: none */
+    uint64_t deadline_ns;              /* of one step, 0: none */
     int rank, ranks;
     struct gf_segment *segments;       /* [ranks] */
     struct gf_registry_rank *of;       /* [ranks] */
@@ -103,6 +106,12 @@ struct gf_registry {
     struct gf_familiar familiar;
     uint32_t look;                     /* the own place that is looked at next */
     struct gf_registry_record *records[GF_MAX_RANKS];    /* of the call */
+    enum gf_registry_step step;
+    int next;                          /* the rank that this step comes to next */
+    uint32_t turns;                    /* of this step, in vain */
+    uint64_t began_ns;                 /* when this step was first seen to take long; 0: not yet */
+    bool fresh;                        /* a rank has fresh places in this call */
+    uint64_t unmapped;                 /* the verdicts so far */
     struct gf_reason refused_why;
 };
 
@@ -126,6 +135,13 @@ struct gf_registry_buffer {
  * process has ended; GF_ERR_TIMEOUT; GF_ERR_ABORTED and the like as gf_watch_poll. */
 gf_status gf_registry_enter(struct gf_registry *g, const struct gf_registry_buffer buffers[GF_REGISTRY_BUFFERS],
                             const uint64_t what[2], struct gf_reason *why);
+
+/* The same without waiting: starts, then is polled until the answer is not GF_IN_PROGRESS, which then is that of
+ * gf_registry_enter. Whoever polls looks whether the communicator lives (gf_watch_poll); only that ends a wait for a rank that is
+ * gone. */
+void gf_registry_start_enter(struct gf_registry *g, const struct gf_registry_buffer buffers[GF_REGISTRY_BUFFERS],
+                             const uint64_t what[2]);
+gf_status gf_registry_poll_enter(struct gf_registry *g, struct gf_reason *why);
 
 /* Kernel address here of buffer i of that rank in the call that was entered with GF_OK. */
 static inline char *gf_registry_address(const struct gf_registry *g, int rank, int i)
@@ -160,6 +176,10 @@ static inline struct gf_registry_block gf_registry_block(const struct gf_registr
 /* Collective, in a call that was entered with GF_OK: returns when all ranks have come here. What a rank did to the memory of
  * others has then happened, as far as its device has told its host before. Errors as gf_registry_enter. */
 gf_status gf_registry_leave(struct gf_registry *g, struct gf_reason *why);
+
+/* The same without waiting, as above. */
+void gf_registry_start_leave(struct gf_registry *g);
+gf_status gf_registry_poll_leave(struct gf_registry *g, struct gf_reason *why);
 
 /* Not collective: unmaps everything and lets go of the pages. No kernel of this rank may run. Idempotent; zeros are allowed. */
 void gf_registry_destroy(struct gf_registry *g);

@@ -57,7 +57,7 @@ static const char *find_blocks(const struct side *side, struct gf_block *blocks)
 
 /* The buffer that has these blocks, and the blocks as distances from where the first one begins. False: it is not in device
  * memory, or not in one allocation. */
-static bool place_blocks(void *user, const struct gf_block *found, int ranks, struct gf_exchange_buffer *buffer,
+static bool place_blocks(void *user, const struct gf_block *found, int ranks, struct gf_mapped_buffer *buffer,
                          struct gf_registry_block *blocks)
 {
     ptrdiff_t low = PTRDIFF_MAX, high = PTRDIFF_MIN;
@@ -75,7 +75,7 @@ static bool place_blocks(void *user, const struct gf_block *found, int ranks, st
         blocks[rank].bytes = found[rank].bytes;
     }
     if (low > high) {
-        *buffer = (struct gf_exchange_buffer){0};
+        *buffer = (struct gf_mapped_buffer){0};
         return true;
     }
     buffer->address = gf_layout_address(user, low);

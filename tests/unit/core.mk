@@ -28,6 +28,7 @@ tests_core_programs = \
     tests/unit/test_flat \
     tests/unit/test_familiar \
     tests/unit/test_linger \
+    tests/unit/test_mapped_call \
     tests/unit/test_net \
     tests/unit/test_net_trouble \
     tests/unit/test_pipe \
@@ -72,6 +73,8 @@ tests_unit_test_familiar_SOURCES = tests/unit/test_familiar.c
 tests_unit_test_familiar_LDADD = $(tests_core_libs)
 tests_unit_test_linger_SOURCES = tests/unit/test_linger.c
 tests_unit_test_linger_LDADD = $(tests_core_libs)
+tests_unit_test_mapped_call_SOURCES = tests/unit/test_mapped_call.c
+tests_unit_test_mapped_call_LDADD = $(tests_core_libs)
 tests_unit_test_core_allreduce_SOURCES = tests/unit/test_core_allreduce.c
 tests_unit_test_core_allreduce_LDADD = $(tests_core_libs)
 tests_unit_test_core_copied_SOURCES = tests/unit/test_core_copied.c
