@@ -33,11 +33,15 @@ bool gf_agent_is_kept_out(const gf_agent *agent)
         && gf_agent_now_ns() - agent->launched_ns > agent->start_ns;
 }
 
+/* One that is still to begin is neither there nor gone: nothing is learned from that. */
 uint32_t gf_agent_choose_linger(gf_agent *agent)
 {
     uint64_t gap_us = (gf_agent_now_ns() - agent->returned_ns) / 1000;
+    bool here = gf_command_ring_is_running(&agent->ring);
 
-    agent->linger_us = gf_linger_next(&agent->linger, gf_command_ring_is_running(&agent->ring), gap_us);
+    if (here || !gf_command_ring_is_served(&agent->ring)) {
+        agent->linger_us = gf_linger_next(&agent->linger, here, gap_us);
+    }
     return agent->broken ? 0 : agent->linger_us;
 }
 

@@ -13,6 +13,7 @@
 
 #include "core/agent.h"
 #include "core/host_ordered.h"
+#include "core/linger.h"
 #include "kernels/ordered.h"
 
 enum { MOST_TURNS = 100000 };      /* of a wait that ends after one or two, or after some thousand when the device is asked */
@@ -398,6 +399,27 @@ static void test_one_at_a_time(void **state)
     leave_and_destroy(agent, &fake, 4);
 }
 
+/* Messages go by launches until it has begun, however many come: that is no reason to believe that it is not wanted. */
+static void test_what_comes_before_it_has_begun(void **state)
+{
+    static const struct gf_config experienced = { .agent = GF_AGENT_AUTO, .agent_blocks = 1, .agent_start_us = 100000000 };
+    struct gf_command message = { .kind = GF_COMMAND_PULL };
+    struct fake fake;
+    gf_agent *agent = create_as(&fake, &experienced);
+    uint32_t returned;
+
+    (void)state;
+    for (int call = 0; call < 10 * GF_LINGER_FIRST; call++) {
+        assert_false(gf_agent_post(agent, &message, &returned));
+        gf_agent_invite(agent);
+    }
+    assert_int_equal(fake.launches, 1);
+    gf_host_publish(fake.work.done, 1);
+    assert_true(gf_agent_post(agent, &message, &returned));
+    gf_host_publish(fake.work.done, 2);
+    leave_and_destroy(agent, &fake, 2);
+}
+
 static void test_tables_change_hands(void **state)
 {
     struct fake fake;
@@ -432,6 +454,7 @@ int main(void)
         cmocka_unit_test(test_the_wait_fails),
         cmocka_unit_test(test_failures_end_it),
         cmocka_unit_test(test_one_at_a_time),
+        cmocka_unit_test(test_what_comes_before_it_has_begun),
         cmocka_unit_test(test_tables_change_hands),
     };
 

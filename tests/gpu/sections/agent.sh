@@ -5,7 +5,7 @@
 runs() {
     for ranks in 2 4 8; do
         run $ranks agent=200 algorithm=one_shot tests/mpi/test_allreduce path=agent,played limit=4096 sizes
-        run $ranks agent=200 agent_blocks=8 algorithm=one_shot tests/mpi/test_allreduce path=agent,played limit=65536 sizes
+        run $ranks agent=200 agent_blocks=8 algorithm=one_shot tests/mpi/test_allreduce path=agent,played limit=32768 sizes
         run $ranks agent=1 algorithm=one_shot tests/mpi/test_allreduce path=agent,played limit=4096 sizes
         run $ranks agent=auto tests/mpi/test_allreduce limit=262144 sizes bits
         run $ranks agent=200 tests/mpi/test_mixed $ranks
