@@ -4,7 +4,7 @@
  * coll_gpufifo_mapped asks for it; the blocking forms.
  *
  * Which blocks go where is read from the call's description for staging (mapped_blocks.h). Where a rank cannot, by its memory,
- * its types or its device, all stage, as agree.h says.
+ * its types, its neighbours or its device, all stage, as agree.h says.
  */
 #ifndef GF_MCA_MAPPED_H
 #define GF_MCA_MAPPED_H
@@ -12,7 +12,8 @@
 #include "mca_coll_gpufifo/native.h"
 
 enum gf_exchange_kind {
-    GF_EXCHANGE_BCAST, GF_EXCHANGE_ALLGATHER, GF_EXCHANGE_ALLTOALL, GF_EXCHANGE_GATHER, GF_EXCHANGE_SCATTER
+    GF_EXCHANGE_BCAST, GF_EXCHANGE_ALLGATHER, GF_EXCHANGE_ALLTOALL, GF_EXCHANGE_GATHER, GF_EXCHANGE_SCATTER,
+    GF_EXCHANGE_NEIGHBOR_ALLGATHER, GF_EXCHANGE_NEIGHBOR_ALLTOALL
 };
 
 /* The rest of gf_mapped_does, where it is asked for. */

@@ -4,6 +4,10 @@
  */
 #include "mca_coll_gpufifo/mapped_blocks.h"
 
+#include <string.h>
+
+#include "mca_coll_gpufifo/neighbours.h"
+
 /* Whom the parts of one side are for, or from. */
 enum reach {
     EACH,                          /* a part for each peer */
@@ -13,16 +17,21 @@ enum reach {
 
 static const struct {
     enum reach give, take;
-} reaches[] = {
-    [GF_EXCHANGE_BCAST] = {ALL, ROOT}, [GF_EXCHANGE_ALLGATHER] = {ALL, EACH}, [GF_EXCHANGE_ALLTOALL] = {EACH, EACH},
-    [GF_EXCHANGE_GATHER] = {ROOT, EACH}, [GF_EXCHANGE_SCATTER] = {EACH, ROOT},
+    bool neighbours;               /* the peers are these; else all ranks */
+} kinds[] = {
+    [GF_EXCHANGE_BCAST] = {ALL, ROOT, false}, [GF_EXCHANGE_ALLGATHER] = {ALL, EACH, false},
+    [GF_EXCHANGE_ALLTOALL] = {EACH, EACH, false}, [GF_EXCHANGE_GATHER] = {ROOT, EACH, false},
+    [GF_EXCHANGE_SCATTER] = {EACH, ROOT, false}, [GF_EXCHANGE_NEIGHBOR_ALLGATHER] = {ALL, EACH, true},
+    [GF_EXCHANGE_NEIGHBOR_ALLTOALL] = {EACH, EACH, true},
 };
 
 /* One side of a call. */
 struct side {
     const struct gf_layout *layout;
     enum reach reach;
-    int root, ranks;
+    bool neighbours, sent;
+    int root;
+    ompi_communicator_t *comm;
 };
 
 /* The part's bytes, if they have no gaps, at a distance from the buffer's address. */
@@ -38,18 +47,30 @@ static bool find_block(const struct gf_layout *layout, int index, struct gf_bloc
     return opal_datatype_is_contiguous_memory_layout(&part.type->super, (int32_t)(part.count > 1 ? 2 : 1));
 }
 
+static bool is_significant(const struct side *side, int rank, int part)
+{
+    return rank >= 0 && (side->reach != ROOT || rank == side->root) && part >= side->layout->begin && part < side->layout->end;
+}
+
 /* Where one side's blocks are, by rank. Null, or what is against it. */
 static const char *find_blocks(const struct side *side, struct gf_block *blocks)
 {
-    const struct gf_layout *layout = side->layout;
+    int ranks = ompi_comm_size(side->comm), peers = side->neighbours ? gf_neighbours_count(side->comm, side->sent) : ranks;
 
-    for (int rank = 0; rank < side->ranks; rank++) {
-        int part = side->reach == EACH ? rank : layout->begin;
+    memset(blocks, 0, (size_t)ranks * sizeof *blocks);
+    for (int peer = 0; peer < peers; peer++) {
+        int rank = side->neighbours ? gf_neighbours_rank(side->comm, side->sent, peer) : peer;
+        int part = side->reach == EACH ? peer : side->layout->begin;
+        struct gf_block block = {0, 0};
 
-        blocks[rank] = (struct gf_block){0, 0};
-        if ((side->reach != ROOT || rank == side->root) && part >= layout->begin && part < layout->end &&
-            !find_block(layout, part, &blocks[rank])) {
+        if (is_significant(side, rank, part) && !find_block(side->layout, part, &block)) {
             return "its datatypes have gaps";
+        }
+        if (block.bytes > 0 && blocks[rank].bytes > 0) {
+            return "one rank is several neighbours of this one";
+        }
+        if (block.bytes > 0) {
+            blocks[rank] = block;
         }
     }
     return NULL;
@@ -91,8 +112,8 @@ const char *gf_mapped_blocks(const struct gf_stage_call *stage, enum gf_exchange
     bool send_in_place = stage->send.user == MPI_IN_PLACE, recv_in_place = stage->recv.user == MPI_IN_PLACE;
     const struct gf_stage_buffer *from = kind == GF_EXCHANGE_BCAST || send_in_place ? &stage->recv : &stage->send;
     int rank = ompi_comm_rank(comm), ranks = ompi_comm_size(comm);
-    const struct side give = {&from->in, reaches[kind].give, root, ranks};
-    const struct side take = {&stage->recv.out, reaches[kind].take, root, ranks};
+    const struct side give = {&from->in, kinds[kind].give, kinds[kind].neighbours, true, root, comm};
+    const struct side take = {&stage->recv.out, kinds[kind].take, kinds[kind].neighbours, false, root, comm};
     struct gf_block given[GF_MAX_RANKS], taken[GF_MAX_RANKS];
     const char *against = find_blocks(&give, given);
 

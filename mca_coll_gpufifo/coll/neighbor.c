@@ -3,15 +3,14 @@
  * The neighbourhood collectives: those of allgather.c and alltoall.c with the neighbours of a topology for peers.
  */
 #include "mca_coll_gpufifo/coll/describe.h"
-
-#include "ompi/mca/topo/base/base.h"
+#include "mca_coll_gpufifo/mapped.h"
+#include "mca_coll_gpufifo/neighbours.h"
 
 /* Degrees count the missing neighbours at the edge of a grid too. */
 static struct gf_peers neighbours(ompi_communicator_t *comm)
 {
-    struct gf_peers peers = {.self = -1};
+    struct gf_peers peers = {.self = -1, .to = gf_neighbours_count(comm, true), .from = gf_neighbours_count(comm, false)};
 
-    mca_topo_base_neighbor_count(comm, &peers.from, &peers.to);
     if (OMPI_COMM_IS_CART(comm)) {
         peers.grid = comm->c_topo->mtc.cart;
     }
@@ -34,6 +33,9 @@ int gf_coll_neighbor_allgather(const void *sbuf, gf_mpi_count scount, ompi_datat
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
+    if (gf_mapped_does(&call, GF_EXCHANGE_NEIGHBOR_ALLGATHER, 0, "MPI_Neighbor_allgather", module)) {
+        return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Neighbor_allgather")) {
         call.result = saved->coll_neighbor_allgather(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
@@ -93,6 +95,9 @@ int gf_coll_neighbor_allgatherv(const void *sbuf, gf_mpi_count scount, ompi_data
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    }
+    if (gf_mapped_does(&call, GF_EXCHANGE_NEIGHBOR_ALLGATHER, 0, "MPI_Neighbor_allgatherv", module)) {
+        return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Neighbor_allgatherv")) {
         call.result = saved->coll_neighbor_allgatherv(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype,
@@ -155,6 +160,9 @@ int gf_coll_neighbor_alltoall(const void *sbuf, gf_mpi_count scount, ompi_dataty
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
+    if (gf_mapped_does(&call, GF_EXCHANGE_NEIGHBOR_ALLTOALL, 0, "MPI_Neighbor_alltoall", module)) {
+        return call.result;
+    }
     if (gf_stage_begin(&call, comm, "MPI_Neighbor_alltoall")) {
         call.result = saved->coll_neighbor_alltoall(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
                                                     saved->coll_neighbor_alltoall_module);
@@ -215,6 +223,9 @@ int gf_coll_neighbor_alltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_d
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+    }
+    if (gf_mapped_does(&call, GF_EXCHANGE_NEIGHBOR_ALLTOALL, 0, "MPI_Neighbor_alltoallv", module)) {
+        return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Neighbor_alltoallv")) {
         call.result = saved->coll_neighbor_alltoallv(call.send.host, scounts, sdispls, sdtype, call.recv.host, rcounts, rdispls,
@@ -279,6 +290,9 @@ int gf_coll_neighbor_alltoallw(const void *sbuf, gf_mpi_counts scounts, gf_mpi_b
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
+    }
+    if (gf_mapped_does(&call, GF_EXCHANGE_NEIGHBOR_ALLTOALL, 0, "MPI_Neighbor_alltoallw", module)) {
+        return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Neighbor_alltoallw")) {
         call.result = saved->coll_neighbor_alltoallw(call.send.host, scounts, sdispls, sdtypes, call.recv.host, rcounts, rdispls,

@@ -15,6 +15,12 @@ run 2 mapped=kernel tests/mpi/test_exchange path=exchange rounds=10000 most=40 r
 run 3 mapped=kernel tests/mpi/test_exchange communicators
 run 1 mapped=kernel tests/mpi/test_exchange random
 
+# Neighbours; and those of topologies that have a rank twice, which are staged.
+for ranks in 3 6; do
+    run $ranks mapped=kernel tests/mpi/test_exchange path=exchange seed=$ranks neighbours
+done
+run_prints "staged.*one rank is several neighbours" 2 verbose=3 mapped=kernel tests/mpi/test_exchange neighbours
+
 # By auto from buffers that come again, and only where kernels run at once.
 for ranks in 2 4; do
     run $ranks mapped=auto tests/mpi/test_exchange path=exchange,staged random reuse
@@ -29,7 +35,8 @@ run 3 +solo mapped=kernel tests/mpi/test_exchange path=exchange random
 for mapped in kernel copy; do
     run 3 mapped=$mapped tests/mpi/test_mixed 4
 done
-for name in Alltoall Alltoallv Alltoallw Allgather Allgatherv Bcast Gather Gatherv Scatter Scatterv; do
+for name in Alltoall Alltoallv Alltoallw Allgather Allgatherv Bcast Gather Gatherv Scatter Scatterv Neighbor_allgatherv \
+    Neighbor_alltoallw; do
     run 3 mapped=kernel tests/mpi/test_stage only=$name rounds=3 seed=11
 done
 

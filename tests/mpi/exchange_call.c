@@ -28,6 +28,11 @@ static const struct {
     [GATHERV] = { "gatherv", TO_ROOT, .displaced_recv = true },
     [SCATTER] = { "scatter", FROM_ROOT, .equal = true },
     [SCATTERV] = { "scatterv", FROM_ROOT, .displaced_send = true },
+    [NEIGHBOR_ALLTOALL] = { "neighbor_alltoall", EVERY, .equal = true },
+    [NEIGHBOR_ALLTOALLV] = { "neighbor_alltoallv", EVERY, .displaced_send = true, .displaced_recv = true },
+    [NEIGHBOR_ALLTOALLW] = { "neighbor_alltoallw", EVERY, .displaced_send = true, .displaced_recv = true },
+    [NEIGHBOR_ALLGATHER] = { "neighbor_allgather", EVERY, .equal = true, .same_for_all = true },
+    [NEIGHBOR_ALLGATHERV] = { "neighbor_allgatherv", EVERY, .displaced_recv = true, .same_for_all = true },
 };
 
 const char *exchange_name(const struct exchange_call *c)
@@ -46,11 +51,51 @@ int exchange_draw(uint64_t *state, int limit)
     return (int)(random_next(state) % (uint64_t)limit);
 }
 
+static void find_neighbours(struct exchange_source *t, int topology)
+{
+    int weights[EXCHANGE_PEERS], dimensions = 0, weighted;
+
+    if (topology == MPI_CART) {
+        MPI_Cartdim_get(t->comm, &dimensions);
+        for (int i = 0; i < dimensions; i++) {
+            MPI_Cart_shift(t->comm, i, 1, &t->to.rank[2 * i], &t->to.rank[2 * i + 1]);
+        }
+        t->to.count = 2 * dimensions;
+        t->from = t->to;
+    } else if (topology == MPI_GRAPH) {
+        MPI_Graph_neighbors_count(t->comm, t->rank, &t->to.count);
+        MPI_Graph_neighbors(t->comm, t->rank, t->to.count, t->to.rank);
+        t->from = t->to;
+    } else {
+        MPI_Dist_graph_neighbors_count(t->comm, &t->from.count, &t->to.count, &weighted);
+        MPI_Dist_graph_neighbors(t->comm, t->from.count, t->from.rank, weights, t->to.count, t->to.rank, weights);
+    }
+}
+
 void exchange_enter(struct exchange_source *t, MPI_Comm comm)
 {
+    int topology, mine[EXCHANGE_PEERS] = { 0 };
+
     t->comm = comm;
     MPI_Comm_rank(comm, &t->rank);
     MPI_Comm_size(comm, &t->ranks);
+    MPI_Topo_test(comm, &topology);
+    t->neighbours = topology != MPI_UNDEFINED;
+    if (t->neighbours) {
+        find_neighbours(t, topology);
+    } else {
+        t->to.count = t->ranks;
+        for (int r = 0; r < t->ranks; r++) {
+            t->to.rank[r] = r;
+        }
+        t->from = t->to;
+    }
+    for (int i = 0; i < t->to.count; i++) {
+        if (t->to.rank[i] >= 0) {
+            mine[t->to.rank[i]] = 1;
+        }
+    }
+    MPI_Allgather(mine, EXCHANGE_PEERS, MPI_INT, t->edges, EXCHANGE_PEERS, MPI_INT, comm);
 }
 
 /* Small and large ones, and none at all. */
@@ -62,28 +107,27 @@ static int draw_count(struct exchange_source *t)
 }
 
 /* Has `from` a block for `to`? */
-static bool takes_part(const struct exchange_call *c, int from, int to)
+static bool takes_part(const struct exchange_source *t, const struct exchange_call *c, int from, int to)
 {
     enum pairs pairs = kinds[c->what].pairs;
 
-    return pairs == EVERY || (pairs == FROM_ROOT ? from : to) == c->root;
+    return pairs == EVERY ? t->edges[from][to] : (pairs == FROM_ROOT ? from : to) == c->root;
 }
 
 /* In place, alltoall swaps: a block is as long as the one for which it makes room. */
 static void draw_counts(struct exchange_source *t, struct exchange_call *c, bool swaps)
 {
-    int equal = draw_count(t);
-
+    c->equal = draw_count(t);
     for (int from = 0; from < t->ranks; from++) {
+        int one = kinds[c->what].equal ? c->equal : draw_count(t);
+
         for (int to = 0; to < t->ranks; to++) {
             int *count = &c->counts[from][to];
 
-            if (!takes_part(c, from, to)) {
+            if (!takes_part(t, c, from, to)) {
                 *count = 0;
-            } else if (kinds[c->what].equal) {
-                *count = equal;
-            } else if (kinds[c->what].same_for_all && to > 0) {
-                *count = c->counts[from][0];
+            } else if (kinds[c->what].equal || kinds[c->what].same_for_all) {
+                *count = one;
             } else {
                 *count = swaps && from > to ? c->counts[to][from] : draw_count(t);
             }
@@ -91,72 +135,76 @@ static void draw_counts(struct exchange_source *t, struct exchange_call *c, bool
     }
 }
 
-/* Where the parts lie: one after the other, or, with displacements, as this rank draws, in any order and with gaps. */
+/* Where the parts lie: one after the other, or, with displacements, as this rank draws, in any order and with gaps. counts: by
+ * rank. */
 static void lay_out(struct exchange_source *t, const struct exchange_call *c, struct exchange_side *side, const int *counts,
                     bool displaced)
 {
-    int start = exchange_draw(&t->own, t->ranks);
+    int start = exchange_draw(&t->own, EXCHANGE_PEERS), parts = side->peers->count;
 
     side->elements = 0;
-    for (int i = 0; i < t->ranks; i++) {
-        int rank = displaced ? (start + i) % t->ranks : i;
+    for (int i = 0; i < parts; i++) {
+        int part = displaced ? (start + i) % parts : i, rank = side->peers->rank[part];
+        bool missing = rank == MPI_PROC_NULL;
 
         side->elements += displaced ? exchange_draw(&t->own, GAP) : 0;
-        side->count[rank] = counts[rank];
-        side->at[rank] = side->elements;
-        side->bytes_at[rank] = side->elements * c->size;
-        side->types[rank] = c->type;
-        side->elements += counts[rank];
+        side->count[part] = missing ? 0 : counts[rank];
+        side->at[part] = side->elements;
+        side->elements += missing && kinds[c->what].equal ? c->equal : side->count[part];
     }
 }
 
 /* One part that is for all. */
-static void lay_out_one(const struct exchange_source *t, struct exchange_side *side, int count)
+static void lay_out_one(struct exchange_side *side, int count)
 {
-    for (int i = 0; i < t->ranks; i++) {
+    for (int i = 0; i < side->peers->count; i++) {
         side->count[i] = count;
         side->at[i] = 0;
     }
     side->elements = count;
 }
 
+static int most_of(const int *counts, int count)
+{
+    int most = 0;
+
+    for (int i = 0; i < count; i++) {
+        most = counts[i] > most ? counts[i] : most;
+    }
+    return most;
+}
+
 static void lay_out_both(struct exchange_source *t, struct exchange_call *c)
 {
     int from_all[EXCHANGE_PEERS];
 
+    c->send.peers = &t->to;
+    c->recv.peers = &t->from;
     for (int from = 0; from < t->ranks; from++) {
         from_all[from] = c->recv_in_place ? 0 : c->counts[from][t->rank];
     }
     if (c->what == BCAST) {
-        lay_out_one(t, &c->recv, c->counts[c->root][t->rank]);
-        lay_out_one(t, &c->send, 0);
+        lay_out_one(&c->recv, c->equal);
+        lay_out_one(&c->send, 0);
         return;
     }
     lay_out(t, c, &c->recv, from_all, kinds[c->what].displaced_recv);
     if (kinds[c->what].same_for_all) {
-        lay_out_one(t, &c->send, c->counts[t->rank][0]);
+        lay_out_one(&c->send, kinds[c->what].equal ? c->equal : most_of(c->counts[t->rank], t->ranks));
     } else {
         lay_out(t, c, &c->send, c->counts[t->rank], kinds[c->what].displaced_send);
     }
 }
 
-/* In alltoallw, every other pair counts its elements in bytes. */
-static void mix_types(const struct exchange_source *t, const struct exchange_call *c, struct exchange_side *side)
-{
-    for (int rank = 0; rank < t->ranks; rank++) {
-        if (c->what == ALLTOALLW && (rank + t->rank) % 2) {
-            side->types[rank] = MPI_BYTE;
-            side->count[rank] *= c->size;
-        }
-    }
-}
-
 void exchange_draw_call(struct exchange_source *t, struct exchange_call *c)
 {
-    *c = (struct exchange_call){ .what = (enum exchange_what)exchange_draw(&t->common, EXCHANGE_WHATS),
+    int what = t->neighbours ? NEIGHBOR_ALLTOALL + exchange_draw(&t->common, EXCHANGE_WHATS - NEIGHBOR_ALLTOALL)
+                             : exchange_draw(&t->common, NEIGHBOR_ALLTOALL);
+
+    *c = (struct exchange_call){ .what = (enum exchange_what)what,
                                  .root = exchange_draw(&t->common, t->ranks),
                                  .type = t->types[exchange_draw(&t->common, EXCHANGE_TYPES)] };
-    bool in_place = c->what != BCAST && exchange_draw(&t->common, 3) == 0;
+    bool in_place = c->what != BCAST && !t->neighbours && exchange_draw(&t->common, 3) == 0;
     bool concerns = kinds[c->what].pairs == EVERY || t->rank == c->root;
 
     c->recv_in_place = in_place && concerns && kinds[c->what].pairs == FROM_ROOT;
@@ -171,12 +219,12 @@ void exchange_draw_call(struct exchange_source *t, struct exchange_call *c)
 static void put_parts(const struct exchange_source *t, const struct exchange_call *c, const struct exchange_side *side, bool sent,
                       unsigned char *image)
 {
-    for (int r = 0; r < t->ranks; r++) {
-        int from = sent ? t->rank : c->what == BCAST ? c->root : r;
-        int to = kinds[c->what].same_for_all ? 0 : sent ? r : t->rank;
+    for (int part = 0; part < side->peers->count; part++) {
+        int rank = side->peers->rank[part], from = sent ? t->rank : c->what == BCAST ? c->root : rank;
+        int to = kinds[c->what].same_for_all ? 0 : sent ? rank : t->rank;
 
-        for (int i = 0; i < side->count[r] * c->size; i++) {
-            image[side->at[r] * c->size + i] = content(t, from, to, i);
+        for (int i = 0; i < side->count[part] * c->size; i++) {
+            image[side->at[part] * c->size + i] = content(t, from, to, i);
         }
     }
 }
@@ -207,33 +255,72 @@ void exchange_expect_recv(const struct exchange_source *t, const struct exchange
     put_parts(t, c, &c->recv, false, image);
 }
 
-int exchange_run(const struct exchange_source *t, struct exchange_call *c, void *send, void *recv)
-{
-    struct exchange_side *s = &c->send, *r = &c->recv;
-    int to = kinds[c->what].pairs == TO_ROOT ? c->root : 0, from = kinds[c->what].pairs == FROM_ROOT ? c->root : 0;
+/* The arguments of alltoallw: displacements in bytes, and every other pair counts its elements in bytes. */
+struct by_type {
+    MPI_Datatype types[EXCHANGE_PEERS];
+    int count[EXCHANGE_PEERS], at[EXCHANGE_PEERS];
+    MPI_Aint address_at[EXCHANGE_PEERS];
+};
 
-    mix_types(t, c, s);
-    mix_types(t, c, r);
+static void type_parts(const struct exchange_source *t, const struct exchange_call *c, const struct exchange_side *side,
+                       struct by_type *by)
+{
+    for (int i = 0; i < side->peers->count; i++) {
+        bool in_bytes = (side->peers->rank[i] + t->rank) % 2;
+
+        by->types[i] = in_bytes ? MPI_BYTE : c->type;
+        by->count[i] = side->count[i] * (in_bytes ? c->size : 1);
+        by->at[i] = side->at[i] * c->size;
+        by->address_at[i] = by->at[i];
+    }
+}
+
+static int run_by_type(const struct exchange_source *t, const struct exchange_call *c, void *send, void *recv)
+{
+    struct by_type s, r;
+
+    type_parts(t, c, &c->send, &s);
+    type_parts(t, c, &c->recv, &r);
+    return c->what == ALLTOALLW
+               ? MPI_Alltoallw(send, s.count, s.at, s.types, recv, r.count, r.at, r.types, t->comm)
+               : MPI_Neighbor_alltoallw(send, s.count, s.address_at, s.types, recv, r.count, r.address_at, r.types, t->comm);
+}
+
+int exchange_run(const struct exchange_source *t, const struct exchange_call *c, void *send, void *recv)
+{
+    const struct exchange_side *s = &c->send, *r = &c->recv;
+    MPI_Datatype type = c->type;
+    MPI_Comm comm = t->comm;
+    int n = c->equal, mine = s->elements;
+
     switch (c->what) {
     case ALLTOALL:
-        return MPI_Alltoall(send, s->count[0], c->type, recv, r->count[0], c->type, t->comm);
+        return MPI_Alltoall(send, n, type, recv, n, type, comm);
     case ALLTOALLV:
-        return MPI_Alltoallv(send, s->count, s->at, c->type, recv, r->count, r->at, c->type, t->comm);
-    case ALLTOALLW:
-        return MPI_Alltoallw(send, s->count, s->bytes_at, s->types, recv, r->count, r->bytes_at, r->types, t->comm);
+        return MPI_Alltoallv(send, s->count, s->at, type, recv, r->count, r->at, type, comm);
     case ALLGATHER:
-        return MPI_Allgather(send, s->count[0], c->type, recv, r->count[0], c->type, t->comm);
+        return MPI_Allgather(send, n, type, recv, n, type, comm);
     case ALLGATHERV:
-        return MPI_Allgatherv(send, s->count[0], c->type, recv, r->count, r->at, c->type, t->comm);
+        return MPI_Allgatherv(send, mine, type, recv, r->count, r->at, type, comm);
     case BCAST:
-        return MPI_Bcast(recv, r->count[0], c->type, c->root, t->comm);
+        return MPI_Bcast(recv, n, type, c->root, comm);
     case GATHER:
-        return MPI_Gather(send, s->count[to], c->type, recv, r->count[0], c->type, c->root, t->comm);
+        return MPI_Gather(send, n, type, recv, n, type, c->root, comm);
     case GATHERV:
-        return MPI_Gatherv(send, s->count[to], c->type, recv, r->count, r->at, c->type, c->root, t->comm);
+        return MPI_Gatherv(send, mine, type, recv, r->count, r->at, type, c->root, comm);
     case SCATTER:
-        return MPI_Scatter(send, s->count[0], c->type, recv, r->count[from], c->type, c->root, t->comm);
+        return MPI_Scatter(send, n, type, recv, n, type, c->root, comm);
+    case SCATTERV:
+        return MPI_Scatterv(send, s->count, s->at, type, recv, r->elements, type, c->root, comm);
+    case NEIGHBOR_ALLTOALL:
+        return MPI_Neighbor_alltoall(send, n, type, recv, n, type, comm);
+    case NEIGHBOR_ALLTOALLV:
+        return MPI_Neighbor_alltoallv(send, s->count, s->at, type, recv, r->count, r->at, type, comm);
+    case NEIGHBOR_ALLGATHER:
+        return MPI_Neighbor_allgather(send, n, type, recv, n, type, comm);
+    case NEIGHBOR_ALLGATHERV:
+        return MPI_Neighbor_allgatherv(send, mine, type, recv, r->count, r->at, type, comm);
     default:
-        return MPI_Scatterv(send, s->count, s->at, c->type, recv, r->count[from], c->type, c->root, t->comm);
+        return run_by_type(t, c, send, recv);
     }
 }

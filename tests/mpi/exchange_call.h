@@ -11,7 +11,14 @@
 enum { EXCHANGE_PEERS = 16, EXCHANGE_TYPES = 5 };
 
 enum exchange_what {
-    ALLTOALL, ALLTOALLV, ALLTOALLW, ALLGATHER, ALLGATHERV, BCAST, GATHER, GATHERV, SCATTER, SCATTERV, EXCHANGE_WHATS
+    ALLTOALL, ALLTOALLV, ALLTOALLW, ALLGATHER, ALLGATHERV, BCAST, GATHER, GATHERV, SCATTER, SCATTERV,
+    NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLV, NEIGHBOR_ALLTOALLW, NEIGHBOR_ALLGATHER, NEIGHBOR_ALLGATHERV,
+    EXCHANGE_WHATS
+};
+
+/* Whom this rank has parts for, or from, in MPI's order. MPI_PROC_NULL: a part that is not used. */
+struct exchange_peers {
+    int count, rank[EXCHANGE_PEERS];
 };
 
 /* What calls are drawn from. */
@@ -22,14 +29,16 @@ struct exchange_source {
     int most;                      /* elements of a part */
     MPI_Comm comm;
     int rank, ranks;               /* in comm */
+    bool neighbours;               /* comm has a topology: only calls among neighbours */
+    struct exchange_peers to, from;
+    int edges[EXCHANGE_PEERS][EXCHANGE_PEERS];       /* from, to: is there a part? */
     uint64_t call;
 };
 
-/* One side of a call: a part a rank, in elements from the buffer's address. */
+/* One side of a call: a part a peer, in elements from the buffer's address. */
 struct exchange_side {
+    const struct exchange_peers *peers;
     int count[EXCHANGE_PEERS], at[EXCHANGE_PEERS];
-    int bytes_at[EXCHANGE_PEERS];  /* the same in bytes, */
-    MPI_Datatype types[EXCHANGE_PEERS];    /* and the type again, for alltoallw */
     int elements;                  /* that the buffer must have */
 };
 
@@ -39,13 +48,14 @@ struct exchange_call {
     int root;
     MPI_Datatype type;
     int size;                      /* bytes of an element */
+    int equal;                     /* elements of each part, where that is one argument */
     int counts[EXCHANGE_PEERS][EXCHANGE_PEERS];      /* from, to */
     struct exchange_side send, recv;
 };
 
 int exchange_draw(uint64_t *state, int limit);
 
-/* The communicator of the next calls. Collective, if only for the sake of its name. */
+/* The communicator of the next calls: of all with all, or, where it has a topology, among neighbours. Collective over it. */
 void exchange_enter(struct exchange_source *source, MPI_Comm comm);
 
 /* The next call: the same on all ranks, but for where its parts lie. Some ranks may have no data at all. */
@@ -64,6 +74,6 @@ void exchange_fill_recv(const struct exchange_source *source, const struct excha
 void exchange_expect_recv(const struct exchange_source *source, const struct exchange_call *call, unsigned char *image);
 
 /* Null pointers are right where this rank has no data. Returns MPI's result. */
-int exchange_run(const struct exchange_source *source, struct exchange_call *call, void *send, void *recv);
+int exchange_run(const struct exchange_source *source, const struct exchange_call *call, void *send, void *recv);
 
 #endif

@@ -5,7 +5,7 @@
  *
  * Usage: test_exchange [path=NAME] [rounds=N] [seed=N] [most=ELEMENTS] PART...
  * with the parts random (in buffers that stay), reuse (in buffers that come and go), communicators, disagree (which is an error),
- * empty (host buffers at all ranks but one, which has no data)
+ * empty (host buffers at all ranks but one, which has no data), neighbours (of topologies)
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +119,54 @@ static void check_communicators(struct exchange_source *t, int rounds)
     exchange_enter(t, MPI_COMM_WORLD);
 }
 
+/* A graph, as the ranks' common random numbers tell, whose edges each rank names in an order of its own. */
+static void make_graph(struct exchange_source *t, MPI_Comm *graph)
+{
+    int from[EXCHANGE_PEERS], to[EXCHANGE_PEERS], sources = 0, targets = 0, start = exchange_draw(&t->own, t->ranks);
+    int weights[EXCHANGE_PEERS] = { 0 };
+    unsigned edges[EXCHANGE_PEERS];
+
+    for (int r = 0; r < t->ranks; r++) {
+        edges[r] = (unsigned)random_next(&t->common);
+    }
+    for (int i = 0; i < t->ranks; i++) {
+        int other = (start + i) % t->ranks;
+
+        if (edges[t->rank] >> other & 1) {
+            to[targets++] = other;
+        }
+        if (edges[other] >> t->rank & 1) {
+            from[sources++] = other;
+        }
+    }
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, sources, from, weights, targets, to, weights, MPI_INFO_NULL, 0, graph);
+}
+
+static void check_neighbours(struct exchange_source *t, int rounds)
+{
+    enum { TOPOLOGIES = 4 };
+    int dimensions[2] = { 0, 0 }, ring[1] = { 1 }, open[2] = { 0, 0 }, index[EXCHANGE_PEERS], edges[2 * EXCHANGE_PEERS];
+    MPI_Comm comms[TOPOLOGIES];
+
+    for (int i = 0; i < t->ranks; i++) {
+        index[i] = 2 * (i + 1);
+        edges[2 * i] = (i + t->ranks - 1) % t->ranks;
+        edges[2 * i + 1] = (i + 1) % t->ranks;
+    }
+    MPI_Dims_create(t->ranks, 2, dimensions);
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &t->ranks, ring, 0, &comms[0]);
+    MPI_Cart_create(MPI_COMM_WORLD, 2, dimensions, open, 0, &comms[1]);
+    MPI_Graph_create(MPI_COMM_WORLD, t->ranks, index, edges, 0, &comms[2]);
+    make_graph(t, &comms[3]);
+    for (int i = 0; i < TOPOLOGIES; i++) {
+        exchange_enter(t, comms[i]);
+        show_device(t);
+        check_rounds(t, rounds / TOPOLOGIES, false);
+        MPI_Comm_free(&comms[i]);
+    }
+    exchange_enter(t, MPI_COMM_WORLD);
+}
+
 /* The root expects of the others more than they send. */
 static void check_disagreement(struct exchange_source *t)
 {
@@ -145,7 +193,7 @@ static void check_empty(struct exchange_source *t)
         }
         MPI_Gatherv(counts[t->rank] ? &t->rank : NULL, counts[t->rank], MPI_INT, got, counts, at, MPI_INT, 0, t->comm);
         for (int r = 0; r < t->ranks && t->rank == 0; r++) {
-            harness_check(t->h, got[r] == (r == empty ? -1 : r), "gather from hosts, of rank %d nothing: wrong part %d", empty, r);
+            harness_check(t->h, got[r] == (r == empty ? -1 : r), "gather from hosts, of rank %d nothing: part %d", empty, r);
         }
     }
 }
@@ -160,10 +208,12 @@ static void run_part(struct exchange_source *t, const char *part, int rounds)
         check_communicators(t, rounds);
     } else if (strcmp(part, "disagree") == 0) {
         check_disagreement(t);
+    } else if (strcmp(part, "neighbours") == 0) {
+        check_neighbours(t, rounds);
     } else if (strcmp(part, "empty") == 0) {
         check_empty(t);
     } else {
-        harness_check(t->h, false, "there is no part \"%s\": random, reuse, communicators, disagree, empty", part);
+        harness_check(t->h, false, "there is no part \"%s\": random, reuse, communicators, disagree, empty, neighbours", part);
     }
 }
 
