@@ -36,10 +36,13 @@ enum gf_force_net { GF_NET_OFF, GF_NET_VERBS, GF_NET_UCX, GF_NET_ANY };
 enum { GF_AGENT_US_MOST = 60000 };
 enum { GF_NODE_BYTES = 64 };
 
+struct gf_tuning;                  /* core/tuning.h */
+
 struct gf_config {
     enum gf_force_transport transport;     /* between ranks of one node */
     enum gf_force_algorithm algorithm;
     enum gf_force_protocol protocol;
+    const struct gf_tuning *tuning; /* by which the algorithm is chosen, lives as long as what has this; null: the one built in */
     size_t one_shot_bytes;         /* largest message for one-shot LL when the choice is automatic */
     size_t ll_slot_bytes;          /* data bytes of one LL slot: longer one-shot messages go in pieces. LL128 slots take the same
                                       memory and hold 15/8 of it. */

@@ -39,6 +39,7 @@ libgfcore_la_SOURCES += \
     core/ring.c core/ring.h \
     core/segment.c core/segment.h \
     core/tuner.c core/tuner.h \
+    core/tuning.c core/tuning.h core/tuning_default.c core/tuning_read.c \
     core/watch.c core/watch.h
 # proxy/host_reduce.c must give the same bits as the kernels, which are built without fused multiply-add.
 libgfcore_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off

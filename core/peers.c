@@ -10,9 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/tuning.h"
+
 static const char *const setting_names[GF_SHARED_SETTINGS] = {
     "transport", "algorithm", "protocol", "one_shot_bytes", "ll_slot_bytes", "simple_slot_bytes", "simple_buffer", "channels",
     "deadline_ms", "strict", "agent", "agent_blocks", "mapped", "net", "net_bytes",
+    "tuning (a number that its rows give)",
 };
 
 static void collect_settings(const struct gf_config *config, int64_t settings[GF_SHARED_SETTINGS])
@@ -21,6 +24,7 @@ static void collect_settings(const struct gf_config *config, int64_t settings[GF
         config->transport, config->algorithm, config->protocol, (int64_t)config->one_shot_bytes, (int64_t)config->ll_slot_bytes,
         (int64_t)config->simple_slot_bytes, config->simple_buffer, config->channels, (int64_t)config->deadline_ms, config->strict,
         config->agent, config->agent_blocks, config->mapped, config->net, (int64_t)config->net_bytes,
+        config->tuning ? config->tuning->hash : 0,
     };
 
     memcpy(settings, values, sizeof values);
@@ -144,6 +148,7 @@ static void judge_sharing(struct gf_peers *peers, const struct gf_config *config
             peers->kernels_may_wait = false;
         }
     }
+    peers->shared = most > 1;
     if (!peers->kernels_may_wait) {
         snprintf(peers->sharing, sizeof peers->sharing, "%d ranks share a device that runs one process at a time (no MPS)", most);
     } else if (blocks < 1) {

@@ -16,7 +16,7 @@
 #include "device/device.h"
 
 enum {
-    GF_SHARED_SETTINGS = 15
+    GF_SHARED_SETTINGS = 16
 };
 
 /* What a rank tells about itself, once, by allgather; plain bytes. */
@@ -47,6 +47,7 @@ struct gf_peers {
     struct gf_peer_info *infos;    /* [ranks] */
     int nodes;                     /* on which the ranks are */
     int blocks;                    /* a rank's share of its device without the agent, the least of all ranks; at least 1 */
+    bool shared;                   /* some ranks share a device */
     bool kernels_may_wait;         /* the kernels of all ranks can run at once */
     bool agents;                   /* of the share one block more is set aside for an agent */
     bool host_types;               /* all devices know the types of gf_type_is_host_only */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/tuner.h"
+#include "core/tuning.h"
 #include "kernels/work.h"
 
 const char *gf_algorithm_name(enum gf_algorithm algorithm)
@@ -164,20 +165,47 @@ static bool may_map(const struct gf_config *config, const struct gf_plan_input *
         && (config->transport == GF_TRANSPORT_AUTO || config->transport == GF_TRANSPORT_P2P);
 }
 
+static const struct gf_tuning *tuning_of(const struct gf_config *config)
+{
+    return config->tuning ? config->tuning : &gf_tuning_default;
+}
+
+static enum gf_topology topology_of(const struct gf_plan_input *input)
+{
+    return !input->kernels_may_wait ? GF_TOPOLOGY_TURNS : input->shared ? GF_TOPOLOGY_SHARED : GF_TOPOLOGY_DEVICES;
+}
+
+/* An algorithm over mapped buffers, if by the table it is the fastest. */
+static bool decide_mapped(const struct gf_config *config, const struct gf_plan_input *input, enum gf_algorithm algorithm,
+                          unsigned rivals, size_t bytes, struct gf_plan *plan)
+{
+    const struct gf_tuning *tuning = tuning_of(config);
+    enum gf_topology topology = topology_of(input);
+    enum gf_algorithm rival;
+
+    if (!may_map(config, input, algorithm)
+        || !gf_tuning_is_least(tuning, topology, input->ranks, algorithm, rivals, bytes, &rival)) {
+        return false;
+    }
+    decide(plan, algorithm, "%s: %zu bytes on %d ranks take by the table %.1f us, %s %.1f us", gf_algorithm_name(algorithm), bytes,
+           input->ranks, gf_tuning_figure(tuning, topology, input->ranks, algorithm, bytes).us, gf_algorithm_name(rival),
+           gf_tuning_figure(tuning, topology, input->ranks, rival, bytes).us);
+    return true;
+}
+
 /* Between the kernels, by size and cost. */
 static void decide_kernel(const struct gf_config *config, const struct gf_plan_input *input, size_t bytes, struct gf_plan *plan)
 {
-    int one_shot_blocks = gf_tuner_one_shot_blocks(bytes, config->ll_slot_bytes, input->blocks);
-    int ring_blocks = gf_tuner_ring_blocks(bytes, input->ranks, input->blocks);
-    double one_shot_us = gf_tuner_one_shot_us(bytes, input->ranks, one_shot_blocks);
-    double ring_us = gf_tuner_ring_us(bytes, input->ranks, ring_blocks);
+    const struct gf_tuner_launch launch = { topology_of(input), input->ranks, input->blocks, config->ll_slot_bytes };
+    struct gf_tuner_expected expected = gf_tuner_expect(tuning_of(config), &launch, config->channels > 0, bytes);
     bool copies = host_copies(config), ring = available(input, GF_PLAN_RING);
     bool one_shot = available(input, GF_PLAN_ONE_SHOT) && !copies;
+    const char *how = expected.measured ? "take by the table" : "are expected to take";
 
-    if (may_map(config, input, GF_PLAN_TWO_SHOT) && bytes >= gf_tuner_two_shot_least(input->ranks)) {
-        decide(plan, GF_PLAN_TWO_SHOT, "two-shot: of %zu bytes or more the fastest on %d ranks",
-               gf_tuner_two_shot_least(input->ranks), input->ranks);
-    } else if (copies && ring) {
+    if (decide_mapped(config, input, GF_PLAN_TWO_SHOT, 1u << GF_PLAN_ONE_SHOT | 1u << GF_PLAN_RING, bytes, plan)) {
+        return;
+    }
+    if (copies && ring) {
         decide(plan, GF_PLAN_RING, "ring: the transport that was asked for moves FIFO slots only");
     } else if (one_shot && !ring) {
         decide(plan, GF_PLAN_ONE_SHOT, "one-shot: the ring could not be connected");
@@ -187,12 +215,12 @@ static void decide_kernel(const struct gf_config *config, const struct gf_plan_i
         decide_host(config, input, plan, "no connection of kernels works");
     } else if (bytes > config->one_shot_bytes) {
         decide(plan, GF_PLAN_RING, "ring: %zu bytes are more than one_shot_bytes = %zu", bytes, config->one_shot_bytes);
-    } else if (one_shot_us <= ring_us) {
-        decide(plan, GF_PLAN_ONE_SHOT, "one-shot: %zu bytes on %d ranks are expected to take %.1f us, the ring %.1f us",
-               bytes, input->ranks, one_shot_us, ring_us);
+    } else if (expected.one_shot_us <= expected.ring_us) {
+        decide(plan, GF_PLAN_ONE_SHOT, "one-shot: %zu bytes on %d ranks %s %.1f us, the ring %.1f us", bytes, input->ranks,
+               how, expected.one_shot_us, expected.ring_us);
     } else {
-        decide(plan, GF_PLAN_RING, "ring: %zu bytes on %d ranks are expected to take %.1f us, one-shot %.1f us",
-               bytes, input->ranks, ring_us, one_shot_us);
+        decide(plan, GF_PLAN_RING, "ring: %zu bytes on %d ranks %s %.1f us, one-shot %.1f us", bytes, input->ranks, how,
+               expected.ring_us, expected.one_shot_us);
     }
 }
 
@@ -200,10 +228,15 @@ static void decide_kernel(const struct gf_config *config, const struct gf_plan_i
 static void decide_in_turns(const struct gf_config *config, const struct gf_plan_input *input, size_t bytes, struct gf_plan *plan)
 {
     size_t least = gf_tuner_in_turns_least(input->ranks);
+    bool fits = may_map(config, input, GF_PLAN_ONE_SHOT_MAPPED) && input->ranks <= GF_LOCAL_INPUTS;
+    bool told = gf_tuning_tells(tuning_of(config), GF_TOPOLOGY_TURNS, GF_PLAN_HOST);
 
-    if (may_map(config, input, GF_PLAN_ONE_SHOT_MAPPED) && input->ranks <= GF_LOCAL_INPUTS && bytes >= least) {
-        decide(plan, GF_PLAN_ONE_SHOT_MAPPED, "one-shot over mapped buffers: kernels take turns here, and of %zu bytes or more that is "
-               "the fastest on %d ranks", least, input->ranks);
+    if (fits && told && decide_mapped(config, input, GF_PLAN_ONE_SHOT_MAPPED, 1u << GF_PLAN_HOST, bytes, plan)) {
+        return;
+    }
+    if (fits && !told && bytes >= least) {
+        decide(plan, GF_PLAN_ONE_SHOT_MAPPED, "one-shot over mapped buffers: kernels take turns here, and of %zu bytes or more "
+               "that is the fastest on %d ranks", least, input->ranks);
     } else {
         decide_host(config, input, plan, no_mps);
     }

@@ -54,6 +54,7 @@ struct gf_plan_input {
     int blocks;                    /* blocks a rank may keep resident: the device's share by rule 9 */
     bool agents;                   /* settings and share allow an agent on every rank */
     bool kernels_may_wait;         /* rule 9: kernels of all these ranks can run at once */
+    bool shared;                   /* some of them share a device */
     bool device_has_type;          /* the device's arithmetic knows the type */
     unsigned unavailable;          /* bit a set: enum gf_algorithm a could not be connected on this communicator */
 };

@@ -124,15 +124,6 @@ int gf_tuner_exchange_threads(size_t bytes, int blocks)
     return clamp((items + WARP - 1) / WARP, GF_BLOCK_THREADS / WARP) * WARP;
 }
 
-/* Up to 1 MiB two-shot takes the same 15 µs on 2 ranks and 26.6 on 8; one-shot takes as much for 96 KiB and 48 KiB. Above, it
- * takes half of what the ring takes at any size. */
-size_t gf_tuner_two_shot_least(int ranks)
-{
-    enum { KIB = 1024, LEAST = 48 * KIB };
-
-    return ranks < 8 ? LEAST + (size_t)(8 - ranks) * 8 * KIB : LEAST;
-}
-
 /* A kernel waits some 290 µs for its turn on 2 ranks and 590 on 4, and moves little data meanwhile: 4 MiB take 302 and 630. The
  * hosts take 107 and 142 for 256 KiB, 646 for 2 MiB on 2 ranks. */
 size_t gf_tuner_in_turns_least(int ranks)
@@ -155,4 +146,21 @@ double gf_tuner_ring_us(size_t bytes, int ranks, int blocks)
     int hops = 2 * (ranks - 1);
 
     return ring_base_us + ring_hop_us * hops + hops * ((double)bytes / ranks) / (blocks * ring_block_bytes_us);
+}
+
+struct gf_tuner_expected gf_tuner_expect(const struct gf_tuning *tuning, const struct gf_tuner_launch *launch, bool limited,
+                                         size_t bytes)
+{
+    int ranks = launch->ranks;
+    struct gf_tuning_figure one_shot = gf_tuning_figure(tuning, launch->topology, ranks, GF_PLAN_ONE_SHOT, bytes);
+    struct gf_tuning_figure ring = gf_tuning_figure(tuning, launch->topology, ranks, GF_PLAN_RING, bytes);
+
+    if (one_shot.measured && ring.measured && !limited && launch->blocks >= tuning->least_blocks) {
+        return (struct gf_tuner_expected){ one_shot.us, ring.us, true };
+    }
+    int one_shot_blocks = gf_tuner_one_shot_blocks(bytes, launch->piece_bytes, launch->blocks);
+    int ring_blocks = gf_tuner_ring_blocks(bytes, ranks, launch->blocks);
+
+    return (struct gf_tuner_expected){ gf_tuner_one_shot_us(bytes, ranks, one_shot_blocks),
+                                       gf_tuner_ring_us(bytes, ranks, ring_blocks), false };
 }

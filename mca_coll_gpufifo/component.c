@@ -12,6 +12,7 @@
 #include "opal/util/show_help.h"
 
 #include "core/imports.h"
+#include "core/tuning.h"
 #include "mca_coll_gpufifo/module.h"
 #include "mca_coll_gpufifo/stage_pool.h"
 
@@ -120,6 +121,8 @@ static int component_close(void)
             component->devices[i] = NULL;
         }
     }
+    gf_tuning_destroy(component->tuning_table);
+    component->tuning_table = NULL;
     component->driver = NULL;
     opal_output_close(component->log_stream);
     component->log_stream = -1;

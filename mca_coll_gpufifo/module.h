@@ -34,7 +34,8 @@ typedef struct mca_coll_gpufifo_component_t {
     int device_choice;                 /* enum gf_device_choice; an int, for the MCA variable */
     int pull;                          /* enum gf_force_pull */
     int transport, algorithm, protocol, simple_buffer, mapped, net;    /* the enums of config, likewise */
-    char *fault, *agent, *node;
+    char *fault, *agent, *node, *tuning;
+    struct gf_tuning *tuning_table;    /* which the file `tuning` has, null: none; config.tuning */
     struct gf_config config;
     struct gf_pipe_config pipe;
     struct gf_net_params net_params;

@@ -8,6 +8,7 @@
 
 #include "core/fault.h"
 #include "core/pull_plan.h"
+#include "core/tuning.h"
 #include "kernels/work.h"
 #include "mca_coll_gpufifo/choice.h"
 #include "mca_coll_gpufifo/module.h"
@@ -125,6 +126,10 @@ static void register_sizes(mca_coll_gpufifo_component_t *component)
     gf_params_register_variable("deadline_ms",
         "Milliseconds that a kernel waits for a peer without progress before it gives up with an error, 0 for no limit",
         MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, OPAL_INFO_LVL_5, &component->config.deadline_ms);
+    gf_params_register_variable("tuning",
+        "A file with a table of what MPI_Allreduce took on this machine, by which auto chooses its algorithm, as gpufifo-bench --tune "
+        "writes it; empty for the one built in. All ranks must have the same rows",
+        MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_5, &component->tuning);
     gf_params_register_variable("pack_bytes",
         "Messages whose datatype has gaps are packed and unpacked in device memory from so many bytes on, shorter ones in host memory; "
         "0 for all in host memory",
@@ -190,6 +195,7 @@ static void set_defaults(mca_coll_gpufifo_component_t *component)
     component->fault = NULL;
     component->agent = "off";
     component->node = NULL;
+    component->tuning = NULL;
     component->net = GF_NET_OFF;
     component->log.verbose = GF_LOG_WARN;
     component->config = (struct gf_config){
@@ -304,6 +310,18 @@ static void check_fault(const char **fault)
     *fault = NULL;
 }
 
+/* Each rank reads it; what differs between them is found when they meet. */
+static void read_tuning(mca_coll_gpufifo_component_t *component)
+{
+    struct gf_reason why;
+
+    if (component->tuning && component->tuning[0]
+        && gf_tuning_read(component->tuning, &component->tuning_table, &why) != GF_OK && gf_speaks_for_node()) {
+        gf_show_help("bad-tuning", why.text);
+    }
+    component->config.tuning = component->tuning_table;
+}
+
 void gf_params_apply(mca_coll_gpufifo_component_t *component)
 {
     struct gf_config *config = &component->config;
@@ -331,6 +349,7 @@ void gf_params_apply(mca_coll_gpufifo_component_t *component)
     check_slot("coll_gpufifo_ll_slot_bytes", &config->ll_slot_bytes);
     check_slot("coll_gpufifo_simple_slot_bytes", &config->simple_slot_bytes);
     check_pipe(&component->pipe);
+    read_tuning(component);
     gf_net_params_check(&component->net_params);
     if (!gf_net_params_can((enum gf_force_net)component->net) && gf_speaks_for_node()) {
         gf_show_help("no-net");

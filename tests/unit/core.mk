@@ -40,7 +40,9 @@ tests_core_programs = \
     tests/unit/test_pull_plan \
     tests/unit/test_registry \
     tests/unit/test_rescue \
-    tests/unit/test_segment
+    tests/unit/test_segment \
+    tests/unit/test_tuning \
+    tests/unit/test_tuning_read
 check_PROGRAMS += $(tests_core_programs) tests/unit/setup_figures
 TESTS += $(tests_core_programs) tests/unit/scaling.sh
 # The pump's thread and the caller's.
@@ -114,6 +116,10 @@ tests_unit_test_rescue_SOURCES = tests/unit/test_rescue.c
 tests_unit_test_rescue_LDADD = $(tests_core_libs)
 tests_unit_test_segment_SOURCES = tests/unit/test_segment.c
 tests_unit_test_segment_LDADD = $(tests_core_libs)
+tests_unit_test_tuning_SOURCES = tests/unit/test_tuning.c tests/unit/plan_input.h
+tests_unit_test_tuning_LDADD = $(tests_core_libs)
+tests_unit_test_tuning_read_SOURCES = tests/unit/test_tuning_read.c
+tests_unit_test_tuning_read_LDADD = $(tests_core_libs)
 tests_unit_setup_figures_SOURCES = tests/unit/setup_figures.c
 tests_unit_setup_figures_LDADD = $(tests_core_libs)
 if HAVE_VERBS

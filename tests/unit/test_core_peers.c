@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "core/fault.h"
+#include "core/tuning.h"
 
 static struct gf_device device = {
     .ordinal = 0,
@@ -178,6 +179,13 @@ static void test_differences_are_named(void **state)
     gf_peer_describe(&device, &other, 0, &infos[1]);
     assert_int_equal(gf_peers_judge(&peers, &config, &why), GF_ERR_UNSUPPORTED);
     assert_non_null(strstr(why.text, "strict"));
+    peers = make_peers(infos, 3);
+    other = config;
+    other.tuning = &(struct gf_tuning){ .hash = 5 };
+    gf_peer_describe(&device, &other, 0, &infos[2]);
+    assert_int_equal(gf_peers_judge(&peers, &config, &why), GF_ERR_UNSUPPORTED);
+    assert_non_null(strstr(why.text, "rank 2"));
+    assert_non_null(strstr(why.text, "setting tuning"));
 
     peers = make_peers(infos, 3);
     other = config;

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A table of what allreduce took on a machine, by which the plan chooses: rows of (topology, ranks, algorithm, bytes,
+ * microseconds). One is built in; a file may bring another, which gpufifo-bench --tune writes. Pure functions of the table, which
+ * nobody changes once it is made.
+ *
+ * A file is text, read line by line:
+ *
+ *     gpufifo-tuning 1                               the first line: what it is, and the version of the format
+ *     # anything                                     a comment, like empty lines, anywhere below
+ *     allreduce shared 2 one_shot 8 12.0             function, topology, ranks, algorithm, bytes, microseconds
+ *
+ * Words are parted by blanks; the order of the rows does not matter. Functions: allreduce. Topologies: shared, turns, devices.
+ * Algorithms: one_shot, ring, two_shot, one_shot_mapped, host.
+ */
+#ifndef GF_CORE_TUNING_H
+#define GF_CORE_TUNING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "core/plan.h"
+
+/* How the ranks of a node have their devices. */
+enum gf_topology {
+    GF_TOPOLOGY_SHARED,            /* some share one, whose processes run side by side (MPS) */
+    GF_TOPOLOGY_TURNS,             /* some share one, whose processes take turns */
+    GF_TOPOLOGY_DEVICES,           /* each has its own; without rows of their own they go by those of GF_TOPOLOGY_SHARED */
+    GF_TOPOLOGY_COUNT
+};
+
+struct gf_tuning_row {
+    enum gf_topology topology;
+    int ranks;                     /* 2 to GF_MAX_RANKS */
+    enum gf_algorithm algorithm;
+    size_t bytes;                  /* at least 1 */
+    double us;                     /* above 0 */
+};
+
+/* Rows ascend by topology, ranks, algorithm and bytes, and no two have all of these in common. */
+struct gf_tuning {
+    const struct gf_tuning_row *rows;
+    size_t count;
+    int least_blocks;              /* with fewer blocks a rank, one-shot and ring go by the model of core/tuner.h */
+    int64_t hash;                  /* of the rows, above 0; 0: the one built in */
+};
+
+/* The one that is built in. */
+extern const struct gf_tuning gf_tuning_default;
+
+struct gf_tuning_figure {
+    double us;                     /* negative: no row tells */
+    bool measured;                 /* the table has these ranks, or fewer and more */
+};
+
+/* What an algorithm takes: between measured sizes and numbers of ranks, in proportion; for smaller messages as long as for the
+ * smallest, for larger ones longer in proportion; for other numbers of ranks as long as for the nearest. */
+struct gf_tuning_figure gf_tuning_figure(const struct gf_tuning *tuning, enum gf_topology topology, int ranks,
+                                         enum gf_algorithm algorithm, size_t bytes);
+
+/* Does this algorithm take no longer than any of the `rivals` (bits 1 << enum gf_algorithm) of which the table tells? False where
+ * it does not tell of this one, or of none of them. *rival: the fastest of them, or GF_PLAN_NONE. */
+bool gf_tuning_is_least(const struct gf_tuning *tuning, enum gf_topology topology, int ranks, enum gf_algorithm algorithm,
+                        unsigned rivals, size_t bytes, enum gf_algorithm *rival);
+
+/* Does it tell of this algorithm at all, for ranks of this topology? */
+bool gf_tuning_tells(const struct gf_tuning *tuning, enum gf_topology topology, enum gf_algorithm algorithm);
+
+/* Reads a file. GF_ERR_INVALID, with a sentence that names file and line, if it cannot be read, is no such file or has a wrong
+ * line. The caller destroys the table. */
+gf_status gf_tuning_read(const char *path, struct gf_tuning **tuning, struct gf_reason *why);
+void gf_tuning_destroy(struct gf_tuning *tuning);      /* null is allowed */
+
+/* Orders rows, for qsort. */
+int gf_tuning_compare(const void *a, const void *b);
+
+#endif
