@@ -10,6 +10,7 @@
 #include "bench/compare.h"
 #include "bench/plot.h"
 #include "bench/report.h"
+#include "bench/tune.h"
 
 static FILE *json_open(const char *path)
 {
@@ -62,6 +63,9 @@ int main(int argc, char **argv)
     }
     if (options.plot) {
         return plot_run(&options, argc, argv);
+    }
+    if (options.tune) {
+        return tune_run(&options, argc, argv);
     }
     MPI_Init(&argc, &argv);
     bench_create(&bench, &options);

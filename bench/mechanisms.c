@@ -112,7 +112,7 @@ void mechanism_side(const struct mechanism *mechanism, int ranks, char text[MECH
         return;
     }
     snprintf(settings, sizeof settings, "%s", mechanism->settings);
-    fprintf(out, "-n %d", mechanism->test == BENCH_ALLREDUCE ? ranks : 2);
+    fprintf(out, "-n %d --mca coll_gpufifo_verbose paths", mechanism->test == BENCH_ALLREDUCE ? ranks : 2);
     for (char *word = strtok_r(settings, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
         int name = (int)strcspn(word, "=");
 

@@ -35,7 +35,8 @@ void mechanisms_check(const char *list);
 /* For --help. */
 void mechanisms_print(FILE *out);
 
-/* As --compare takes a side: options of mpirun, then arguments of gpufifo-bench. A message has two ranks, whatever `ranks`. */
+/* As --compare takes a side: options of mpirun, then arguments of gpufifo-bench. What such a job says tells how its ranks share
+ * devices. A message has two ranks, whatever `ranks`. */
 void mechanism_side(const struct mechanism *mechanism, int ranks, char text[MECHANISM_SIDE_BYTES]);
 
 #endif

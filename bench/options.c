@@ -16,6 +16,7 @@ enum { NUMBER_MOST = 1000000, WINDOW_MOST = 4096, RANKS_MOST = 4096 };
 static const char usage[] =
     "Usage: mpirun -n N gpufifo-bench [TEST] [options]\n"
     "       gpufifo-bench [TEST] --compare \"SIDE\" --compare \"SIDE\" [--rounds N] [options]\n"
+    "       gpufifo-bench --tune FILE [--ranks N] [--rounds N] [options]\n"
     "       gpufifo-bench --plot FILE.svg [--mechanisms NAME,...] [--ranks N] [--rounds N] [options]\n"
     "Measures MPI by size, on device buffers, and checks every result. TEST is one of\n"
     "  allreduce                  MPI_Allreduce (the default)\n"
@@ -46,8 +47,12 @@ static const char usage[] =
     "                             and draw their bandwidths over size: FILE.svg, .png or .pdf. Needs matplotlib (Debian:\n"
     "                             python3-matplotlib)\n"
     "  --mechanisms NAME,...      of a plot: only these (default all)\n"
-    "  --ranks N                  of a plot: of MPI_Allreduce (default 2); messages go between two\n"
-    "  --rounds N                 of a comparison or plot: how often each side runs (default 3)\n"
+    "  --tune FILE                start `mpirun OPTIONS gpufifo-bench ...` itself, once with each algorithm that\n"
+    "                             coll_gpufifo_algorithm auto may choose, write what they took into FILE, for the MCA variable\n"
+    "                             coll_gpufifo_tuning, and say where time falls off a cliff. Rows that the file has of other\n"
+    "                             numbers of ranks stay\n"
+    "  --ranks N                  of a plot or tuning table: of MPI_Allreduce (default 2); messages go between two\n"
+    "  --rounds N                 of a comparison, plot or tuning table: how often each side runs (default 3)\n"
     "Mechanisms, by which test they are measured, and their MCA variables (coll_gpufifo_...):\n";
 
 static const struct bench_type types[] = {
@@ -193,6 +198,7 @@ static void option_read(struct bench_options *options, int option)
     case 'c': compare_read(options, optarg); break;
     case 'r': options->rounds = number_read("rounds", optarg, 1, NUMBER_MOST); break;
     case 'p': options->plot = optarg; break;
+    case 'u': options->tune = optarg; break;
     case 'n': options->mechanisms = optarg; break;
     case 'R': options->ranks = number_read("ranks", optarg, 2, RANKS_MOST); break;
     case 'h': usage_print(stdout); exit(0);
@@ -218,6 +224,9 @@ static void options_check(const struct bench_options *options)
     if (options->compare_count && options->plot) {
         bad_mixture("--plot has sides of its own: give it without --compare");
     }
+    if (options->tune && (options->compare_count || options->plot)) {
+        bad_mixture("--tune has sides of its own: give it without --compare and --plot");
+    }
     mechanisms_check(options->mechanisms);
 }
 
@@ -238,6 +247,7 @@ void options_read(struct bench_options *options, int argc, char **argv)
         { "json", required_argument, NULL, 'j' },
         { "compare", required_argument, NULL, 'c' },
         { "plot", required_argument, NULL, 'p' },
+        { "tune", required_argument, NULL, 'u' },
         { "mechanisms", required_argument, NULL, 'n' },
         { "ranks", required_argument, NULL, 'R' },
         { "rounds", required_argument, NULL, 'r' },
@@ -253,7 +263,7 @@ void options_read(struct bench_options *options, int argc, char **argv)
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
         option_read(options, option);
     }
-    if (optind < argc && !options->plot) {
+    if (optind < argc && !options->plot && !options->tune) {
         options->kind = test_read(argv[optind++]);
     }
     if (optind < argc) {

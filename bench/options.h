@@ -48,9 +48,10 @@ struct bench_options {
     int compare_count;                        /* sides of a comparison, 0: measure here */
     const char *compare[COMPARE_MOST];
     const char *plot;                         /* file to draw all mechanisms into, or null */
+    const char *tune;                         /* file to write a tuning table into, or null */
     const char *mechanisms;                   /* of a plot: a list of names, or null: all */
-    int ranks;                                /* of a plot's allreduce */
-    int rounds;                               /* of a comparison or plot */
+    int ranks;                                /* of the allreduce of a plot or a tuning table */
+    int rounds;                               /* of a comparison, plot or tuning table */
 };
 
 /* Ends the program on --help (0) and on a wrong option (1, with one sentence). */

@@ -47,7 +47,7 @@ static void words_add_all(struct words *words, const struct words *more)
 /* Our own arguments without those of the comparison. */
 static void words_add_own(struct words *command, int argc, char **argv)
 {
-    static const char *const with_value[] = { "--compare", "--plot", "--mechanisms", "--ranks", "--rounds", "--json" };
+    static const char *const with_value[] = { "--compare", "--plot", "--tune", "--mechanisms", "--ranks", "--rounds", "--json" };
 
     for (int i = 1; i < argc; i++) {
         bool drop = false;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Tests of those parts of the component that need no Open MPI.
+# Tests of those parts of the component, and of the benchmark, that need no Open MPI.
 if HAVE_CMOCKA
-tests_component_programs = tests/unit/test_agree_board tests/unit/test_ballot tests/unit/test_host_memory
+tests_component_programs = tests/unit/test_agree_board tests/unit/test_ballot tests/unit/test_cliffs tests/unit/test_host_memory
 check_PROGRAMS += $(tests_component_programs)
 TESTS += $(tests_component_programs)
 
@@ -12,6 +12,9 @@ tests_unit_test_agree_board_LDADD = $(CMOCKA_LIBS)
 tests_unit_test_ballot_SOURCES = tests/unit/test_ballot.c mca_coll_gpufifo/ballot.c
 tests_unit_test_ballot_CPPFLAGS = $(AM_CPPFLAGS)
 tests_unit_test_ballot_LDADD = $(CMOCKA_LIBS)
+tests_unit_test_cliffs_SOURCES = tests/unit/test_cliffs.c bench/cliffs.c bench/cliffs.h
+tests_unit_test_cliffs_CPPFLAGS = $(AM_CPPFLAGS)
+tests_unit_test_cliffs_LDADD = $(CMOCKA_LIBS)
 tests_unit_test_host_memory_SOURCES = tests/unit/test_host_memory.c mca_coll_gpufifo/host_memory.c
 tests_unit_test_host_memory_CPPFLAGS = $(AM_CPPFLAGS)
 tests_unit_test_host_memory_LDADD = libgpufifo.la $(CMOCKA_LIBS)
