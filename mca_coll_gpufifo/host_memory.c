@@ -81,6 +81,16 @@ void gf_host_memory_open(struct gf_host_memory *memory, bool remembers)
     note_heap_and_stack(memory);
 }
 
+/* Where the C library has the end of the brk heap; not every one has this. */
+extern void *__curbrk __attribute__((weak));
+
+/* The end of the brk heap. Not by sbrk(0): where UCX is loaded that is UCX's own, which sets the end to what it has read just
+ * before, and so takes away the memory that another thread's malloc has got in between. */
+static uintptr_t heap_end(void)
+{
+    return &__curbrk ? (uintptr_t)__atomic_load_n(&__curbrk, __ATOMIC_RELAXED) : (uintptr_t)syscall(SYS_brk, 0);
+}
+
 /* Does it lie in one of the ranges? */
 static bool contains(const struct gf_host_memory *memory, const void *address)
 {
@@ -93,7 +103,7 @@ static bool contains(const struct gf_host_memory *memory, const void *address)
     if (at >= frame && at < memory->stack_high && frame >= memory->stack_low) {
         return true;
     }
-    return memory->heap_low != 0 && at >= memory->heap_low && at < (uintptr_t)sbrk(0);
+    return memory->heap_low != 0 && at >= memory->heap_low && at < heap_end();
 }
 
 /* A page is entered as a candidate first, which remembers nothing yet, and confirmed if nothing was released meanwhile. forget
