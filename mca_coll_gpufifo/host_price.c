@@ -6,9 +6,10 @@
  *
  * The callback in MPI's progress cannot be taken out; its twin, which does the same, stands for it on the side "with".
  *
- * Usage: mpirun -n 2 host_price [PAIRS [CALLS]]      PAIRS of samples of CALLS calls, for each kind of call; rank 0 prints
+ * Usage: mpirun -n 2 host_price [PAIRS [CALLS [NAME]]]      PAIRS of samples of CALLS calls, for each kind of call whose name
+ * contains NAME; rank 0 prints
  */
-#include "mca_coll_gpufifo/module.h"
+#include "mca_coll_gpufifo/coll/coll.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,32 @@ static void call_allreduce(int rank)
 {
     (void)rank;
     MPI_Allreduce(out, in, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void call_alltoall(int rank)
+{
+    (void)rank;
+    MPI_Alltoall(out, 1, MPI_DOUBLE, in, 1, MPI_DOUBLE, MPI_COMM_WORLD);
+}
+
+static void call_allgather(int rank)
+{
+    (void)rank;
+    MPI_Allgather(out, 1, MPI_DOUBLE, in, 1, MPI_DOUBLE, MPI_COMM_WORLD);
+}
+
+static void call_bcast(int rank)
+{
+    (void)rank;
+    MPI_Bcast(out, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Bcast(out, 1, MPI_DOUBLE, 1, MPI_COMM_WORLD);
+}
+
+static void call_gather(int rank)
+{
+    (void)rank;
+    MPI_Gather(out, 1, MPI_DOUBLE, in, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Scatter(in, 1, MPI_DOUBLE, out, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 
 static void ping_pong(int rank, int bytes)
@@ -64,6 +91,10 @@ static void exchange_1024(int rank) { exchange(rank, LARGEST); }
 
 static const struct kind kinds[] = {
     {"MPI_Allreduce, 8 B", call_allreduce},
+    {"MPI_Alltoall, 8 B", call_alltoall},
+    {"MPI_Allgather, 8 B", call_allgather},
+    {"MPI_Bcast from either rank, 8 B", call_bcast},
+    {"MPI_Gather and MPI_Scatter, 8 B", call_gather},
     {"MPI_Send and MPI_Recv there and back, 8 B", ping_pong_8},
     {"MPI_Send and MPI_Recv there and back, 1 KiB", ping_pong_1024},
     {"MPI_Irecv, MPI_Isend, MPI_Waitall, 8 B", exchange_8},
@@ -93,24 +124,47 @@ static mca_coll_gpufifo_component_t *find_component(void)
 
 /* What the tables hold with the component and without it. */
 struct tables {
-    mca_coll_base_comm_coll_t *coll;
-    mca_coll_gpufifo_module_t *module;
-    mca_coll_base_module_allreduce_fn_t allreduce;
+    mca_coll_base_comm_coll_t *coll, with_coll, without_coll;
     mca_pml_base_module_t with, without;
     int twin;                        /* its callback is registered */
 };
 
+static const mca_coll_gpufifo_module_t *find_module(mca_coll_gpufifo_component_t *component)
+{
+    opal_list_item_t *link;
+
+    OPAL_LIST_FOREACH(link, &component->modules, opal_list_item_t) {
+        if (gf_module_of(link)->comm == MPI_COMM_WORLD) {
+            return gf_module_of(link);
+        }
+    }
+    return NULL;
+}
+
+/* Puts back who had the collectives before us. */
+static void take_out(const mca_coll_gpufifo_module_t *module, mca_coll_base_comm_coll_t *coll)
+{
+#define TAKE_OUT(slot) \
+    if (coll->coll_##slot##_module == &module->super) { \
+        coll->coll_##slot = module->saved.coll_##slot; \
+        coll->coll_##slot##_module = module->saved.coll_##slot##_module; \
+    }
+    GF_COLL_SLOTS(TAKE_OUT)
+#undef TAKE_OUT
+}
+
 static int read_tables(struct tables *tables)
 {
     mca_coll_gpufifo_component_t *component = find_component();
+    const mca_coll_gpufifo_module_t *module = component ? find_module(component) : NULL;
 
     tables->coll = MPI_COMM_WORLD->c_coll;
-    tables->allreduce = tables->coll->coll_allreduce;
-    tables->module = (mca_coll_gpufifo_module_t *)tables->coll->coll_allreduce_module;
-    if (component == NULL || !component->pt2pt.installed || tables->module->super.coll_allreduce != tables->allreduce) {
+    if (module == NULL || !component->pt2pt.installed) {
         fprintf(stderr, "host_price: the component is not in use: run it with gpufifo-env and --mca coll_gpufifo_device\n");
         return 1;
     }
+    tables->with_coll = tables->without_coll = *tables->coll;
+    take_out(module, &tables->without_coll);
     tables->with = mca_pml;
     tables->without = component->pt2pt.saved;
     return 0;
@@ -118,8 +172,7 @@ static int read_tables(struct tables *tables)
 
 static void use(struct tables *tables, int with)
 {
-    tables->coll->coll_allreduce = with ? tables->allreduce : tables->module->saved.coll_allreduce;
-    tables->coll->coll_allreduce_module = with ? &tables->module->super : tables->module->saved.coll_allreduce_module;
+    *tables->coll = with ? tables->with_coll : tables->without_coll;
     mca_pml = with ? tables->with : tables->without;
     if (with && !tables->twin) {
         opal_progress_register_lp(twin_callback);
@@ -185,6 +238,7 @@ static void measure(struct tables *tables, const struct kind *kind, int rank, in
 int main(int argc, char **argv)
 {
     int pairs = argc > 1 ? atoi(argv[1]) : 2000, calls = argc > 2 ? atoi(argv[2]) : 500, rank;
+    const char *wanted = argc > 3 ? argv[3] : "";
     struct tables tables = {0};
 
     MPI_Init(&argc, &argv);
@@ -193,11 +247,12 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        measure(&tables, &kinds[i], rank, pairs, calls);
+        if (strstr(kinds[i].name, wanted)) {
+            measure(&tables, &kinds[i], rank, pairs, calls);
+        }
     }
     use(&tables, 0);                 /* takes the twin away */
-    tables.coll->coll_allreduce = tables.allreduce;
-    tables.coll->coll_allreduce_module = &tables.module->super;
+    *tables.coll = tables.with_coll;
     mca_pml = tables.with;
     MPI_Finalize();
     return 0;

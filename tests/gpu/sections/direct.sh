@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# alltoall, allgather and broadcast that fetch from the mapped buffers of all ranks (coll_gpufifo_mapped): checks under MPS and
-# without; times by kernel and by copies beside staging, 8 B to 16 MiB a block, in one run; GF_RANKS: of the times, 2 8
+# Collectives that fetch blocks from the mapped buffers of all ranks (coll_gpufifo_mapped): checks under MPS and without; times
+# of alltoall, allgather and broadcast by kernel and by copies beside staging, 8 B to 16 MiB a block, in one run; GF_RANKS: of the times, 2 8
 
 runs() {
     for ranks in 2 4 8; do
@@ -9,6 +9,7 @@ runs() {
     done
     run 4 mapped=copy tests/mpi/test_exchange most=100000 rounds=100 random reuse
     run 3 mapped=kernel tests/mpi/test_exchange communicators
+    run 4 mapped=kernel tests/mpi/test_exchange path=exchange most=100000 neighbours
     run 2 mapped=kernel tests/mpi/test_exchange path=exchange rounds=2000 most=40 reuse
     run 4 mapped=kernel tests/mpi/test_mixed 4
 }
