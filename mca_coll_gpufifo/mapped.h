@@ -25,7 +25,7 @@ bool gf_mapped_run(struct gf_stage_call *call, enum gf_exchange_kind kind, int r
 static inline bool gf_mapped_does(struct gf_stage_call *call, enum gf_exchange_kind kind, int root, const char *function,
                                   mca_coll_base_module_t *module)
 {
-    return gf_native_is_asked_for() && gf_mapped_run(call, kind, root, function, module);
+    return gf_native_is_asked_for() && !gf_native_passes(call, module) && gf_mapped_run(call, kind, root, function, module);
 }
 
 #endif

@@ -162,12 +162,10 @@ static const char *reason_against(struct gf_native_call *call)
 bool gf_native_call_run(struct gf_native_call *call)
 {
     ompi_communicator_t *comm = call->module->comm;
+    bool never = OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) > GF_MAX_RANKS;
 
-    if (OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) > GF_MAX_RANKS) {
-        return false;                         /* not counted: it is so on all ranks */
-    }
-    call->device = gf_stage_needed(call->stage);
-    if (!call->device && (!__atomic_load_n(&call->module->agree, __ATOMIC_ACQUIRE) || has_data(call->stage))) {
+    call->device = !never && gf_stage_needed(call->stage);
+    if (!call->device && (never || !__atomic_load_n(&call->module->agree, __ATOMIC_ACQUIRE) || has_data(call->stage))) {
         gf_agree_enter_host(call->module);
         return false;
     }

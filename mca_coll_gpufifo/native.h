@@ -6,6 +6,7 @@
 #ifndef GF_MCA_NATIVE_H
 #define GF_MCA_NATIVE_H
 
+#include "mca_coll_gpufifo/agree.h"
 #include "mca_coll_gpufifo/stage.h"
 
 /* Collective, in a call that all ranks know to be native: module->device_comm, made if there is none. ordinal: of the device that
@@ -41,6 +42,15 @@ bool gf_native_call_run(struct gf_native_call *call);
 static inline bool gf_native_is_asked_for(void)
 {
     return __builtin_expect(mca_coll_gpufifo_component.config.mapped != GF_MAPPED_OFF, 0);
+}
+
+/* The fast way of host-only programs, before gf_native_call_run: host memory for certain is counted, and that is all. */
+static inline bool gf_native_passes(const struct gf_stage_call *stage, mca_coll_base_module_t *module)
+{
+    if (stage->passes) {
+        gf_agree_enter_host((mca_coll_gpufifo_module_t *)module);
+    }
+    return stage->passes;
 }
 
 /* What a call moves at this rank's send side. */
