@@ -111,8 +111,9 @@ mpi_test_scripts = tests/mpi/agent.sh tests/mpi/allreduce_paths.sh tests/mpi/all
 TESTS += $(mpi_test_scripts)
 dist_check_SCRIPTS += $(mpi_test_scripts) tests/mpi/run_mpi.sh
 
-# Under a sanitizer gigabytes take too long; and examples and benchmarks call what the tests above call.
-mpi_plain_scripts = tests/mpi/examples.sh tests/mpi/bench.sh tests/mpi/bench_plot.sh tests/mpi/large.sh
+# Under a sanitizer gigabytes take too long, and malloc does not tell what it has given; examples and benchmarks call what the
+# tests above call.
+mpi_plain_scripts = tests/mpi/examples.sh tests/mpi/bench.sh tests/mpi/bench_plot.sh tests/mpi/large.sh tests/mpi/leaks.sh
 if !GF_SANITIZE
 TESTS += $(mpi_plain_scripts)
 endif
@@ -137,6 +138,11 @@ check_PROGRAMS += tests/mpi/test_stage_flight
 tests_mpi_test_stage_flight_SOURCES = tests/mpi/test_stage_flight.c $(stage_test_sources)
 tests_mpi_test_stage_flight_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_stage_flight_LDADD = $(mpi_test_libs)
+check_PROGRAMS += tests/mpi/test_leaks
+tests_mpi_test_leaks_SOURCES = tests/mpi/test_leaks.c tests/mpi/resources.c tests/mpi/resources.h \
+    tests/mpi/stage_collectives.c tests/mpi/stage_collectives.h
+tests_mpi_test_leaks_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_test_leaks_LDADD = $(mpi_test_libs)
 TESTS += tests/mpi/stage.sh
 dist_check_SCRIPTS += tests/mpi/stage.sh
 

@@ -8,7 +8,7 @@
 
 case ${GF_SANITIZER:-no} in
 no) runs=8 rounds=150 ;;
-*) runs=4 rounds=60 ;;
+*) runs=3 rounds=50 ;;
 esac
 for round in $(seq "${PROPERTY_RUNS:-$runs}"); do
     set -- kernel copy auto off

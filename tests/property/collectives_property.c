@@ -82,26 +82,6 @@ static const struct stage_collective *find_collective(const char *name)
     exit(2);
 }
 
-/* Device memory is the first. A device may lack some kinds. */
-static void find_kinds(struct program *p)
-{
-    static const enum gpufifo_memory kinds[] = {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_HOST, GPUFIFO_MEMORY_PINNED,
-                                                GPUFIFO_MEMORY_MANAGED, GPUFIFO_MEMORY_VMM, GPUFIFO_MEMORY_VMM_PRIVATE,
-                                                GPUFIFO_MEMORY_POOL};
-
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        enum gpufifo_memory kind = p->options.host ? GPUFIFO_MEMORY_HOST : kinds[i];
-        void *memory;
-
-        if (gpufifo_alloc(p->h.device, kind, 4096, &memory) == 0) {
-            harness_need(&p->h, gpufifo_free(p->h.device, memory), "free");
-            p->limits.kinds[p->limits.kind_count++] = kind;
-        } else {
-            printf("collectives_property: rank %d goes without memory of kind %d: %s\n", p->h.rank, kind, gpufifo_error());
-        }
-    }
-}
-
 static void repeat_line(const struct program *p, uint64_t seed, long rounds, char *text, size_t size)
 {
     snprintf(text, size, "--seed %llu --rounds %ld --bytes %ld%s%s", (unsigned long long)seed, rounds, p->options.bytes,
@@ -219,7 +199,7 @@ int main(int argc, char **argv)
         fflush(stdout);
     }
     paths_open(&counters);
-    find_kinds(&p);
+    flight_limits_find(&p.h, p.options.host, &p.limits);
     stage_types_create(&p.shared);
     drawn_comms_make(&p.h, &p.comms);
     for (long round = 0; round < p.options.rounds; round++) {

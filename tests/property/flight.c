@@ -16,6 +16,40 @@ static int below(uint64_t *state, int limit)
     return (int)(random_next(state) % (uint64_t)limit);
 }
 
+static const char *kind_name(enum gpufifo_memory kind)
+{
+    static const char *const names[] = {
+        [GPUFIFO_MEMORY_HOST] = "host", [GPUFIFO_MEMORY_PINNED] = "pinned", [GPUFIFO_MEMORY_MANAGED] = "managed",
+        [GPUFIFO_MEMORY_DEVICE] = "device", [GPUFIFO_MEMORY_VMM] = "vmm", [GPUFIFO_MEMORY_VMM_PRIVATE] = "private vmm",
+        [GPUFIFO_MEMORY_POOL] = "pool",
+    };
+
+    return names[kind];
+}
+
+/* Device memory is the first. */
+void flight_limits_find(struct harness *h, bool host, struct flight_limits *limits)
+{
+    static const enum gpufifo_memory kinds[] = {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_HOST, GPUFIFO_MEMORY_PINNED,
+                                                GPUFIFO_MEMORY_MANAGED, GPUFIFO_MEMORY_VMM, GPUFIFO_MEMORY_VMM_PRIVATE,
+                                                GPUFIFO_MEMORY_POOL};
+
+    limits->kind_count = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        void *memory;
+
+        if (host && kinds[i] != GPUFIFO_MEMORY_HOST) {
+            continue;
+        }
+        if (gpufifo_alloc(h->device, kinds[i], 4096, &memory) == 0) {
+            harness_need(h, gpufifo_free(h->device, memory), "free");
+            limits->kinds[limits->kind_count++] = kinds[i];
+        } else {
+            printf("%s: rank %d goes without %s memory: %s\n", h->name, h->rank, kind_name(kinds[i]), gpufifo_error());
+        }
+    }
+}
+
 /* Most calls have device memory throughout; in the others each rank draws. */
 static void draw_place(struct harness *h, uint64_t seed, const struct flight_limits *limits, struct flight *f)
 {
@@ -177,17 +211,6 @@ void flight_end(struct flight *f)
     if (f->types == &f->own_types) {
         stage_types_free(&f->own_types);
     }
-}
-
-static const char *kind_name(enum gpufifo_memory kind)
-{
-    static const char *const names[] = {
-        [GPUFIFO_MEMORY_HOST] = "host", [GPUFIFO_MEMORY_PINNED] = "pinned", [GPUFIFO_MEMORY_MANAGED] = "managed",
-        [GPUFIFO_MEMORY_DEVICE] = "device", [GPUFIFO_MEMORY_VMM] = "vmm", [GPUFIFO_MEMORY_VMM_PRIVATE] = "private vmm",
-        [GPUFIFO_MEMORY_POOL] = "pool",
-    };
-
-    return names[kind];
 }
 
 void flight_describe(const struct flight *f, char *text, size_t size)

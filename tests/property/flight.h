@@ -16,6 +16,9 @@ struct flight_limits {
     int kind_count;
 };
 
+/* Finds the kinds; says what this device lacks. host: host memory alone. */
+void flight_limits_find(struct harness *h, bool host, struct flight_limits *limits);
+
 struct flight {
     struct stage_types own_types;
     const struct stage_types *types;       /* own_types, or those of the whole program */
