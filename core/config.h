@@ -59,6 +59,7 @@ struct gf_config {
     bool by_fd;                    /* memory that only a file descriptor shares is mapped by peers, too */
     uint64_t deadline_ms;          /* a kernel's spin without progress, 0 = none */
     char node[GF_NODE_BYTES];      /* ranks with different names here are on different nodes, on one machine too; each its own */
+    bool deterministic;            /* reductions go in the order of the ranks, whatever the path */
     bool strict;                   /* a fall-back to a slower path is an error */
     const char *fault;             /* fault injection for tests: "name:n,…" makes the n-th such step fail; null in production */
 };

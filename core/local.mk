@@ -19,6 +19,7 @@ libgfcore_la_SOURCES += \
     core/familiar.c core/familiar.h \
     core/fault.c core/fault.h \
     core/flat.c core/flat.h \
+    core/forced.c core/forced.h \
     core/host_executor.h core/host_ordered.h \
     core/host_wait.c core/host_wait.h \
     core/imports.c core/imports.h \

@@ -15,7 +15,7 @@
 static const char *const setting_names[GF_SHARED_SETTINGS] = {
     "transport", "algorithm", "protocol", "one_shot_bytes", "ll_slot_bytes", "simple_slot_bytes", "simple_buffer", "channels",
     "deadline_ms", "strict", "agent", "agent_blocks", "mapped", "net", "net_bytes",
-    "tuning (a number that its rows give)",
+    "tuning (a number that its rows give)", "deterministic",
 };
 
 static void collect_settings(const struct gf_config *config, int64_t settings[GF_SHARED_SETTINGS])
@@ -24,7 +24,7 @@ static void collect_settings(const struct gf_config *config, int64_t settings[GF
         config->transport, config->algorithm, config->protocol, (int64_t)config->one_shot_bytes, (int64_t)config->ll_slot_bytes,
         (int64_t)config->simple_slot_bytes, config->simple_buffer, config->channels, (int64_t)config->deadline_ms, config->strict,
         config->agent, config->agent_blocks, config->mapped, config->net, (int64_t)config->net_bytes,
-        config->tuning ? config->tuning->hash : 0,
+        config->tuning ? config->tuning->hash : 0, config->deterministic,
     };
 
     memcpy(settings, values, sizeof values);

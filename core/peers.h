@@ -16,7 +16,7 @@
 #include "device/device.h"
 
 enum {
-    GF_SHARED_SETTINGS = 16
+    GF_SHARED_SETTINGS = 17
 };
 
 /* What a rank tells about itself, once, by allgather; plain bytes. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/forced.h"
 #include "core/tuner.h"
 #include "core/tuning.h"
 #include "kernels/work.h"
@@ -36,56 +37,11 @@ static void decide(struct gf_plan *plan, enum gf_algorithm algorithm, const char
     va_end(arguments);
 }
 
-/* The algorithm that the settings ask for; GF_PLAN_NONE: none. A protocol belongs to one algorithm. */
-static enum gf_algorithm forced_algorithm(const struct gf_config *config)
+/* Why the ring is not available. */
+static const char *no_ring(const struct gf_config *config)
 {
-    switch (config->algorithm) {
-    case GF_ALGORITHM_ONE_SHOT:
-        return config->protocol == GF_PROTOCOL_LL128 ? GF_PLAN_LL128 : GF_PLAN_ONE_SHOT;
-    case GF_ALGORITHM_RING:
-        return GF_PLAN_RING;
-    case GF_ALGORITHM_HOST:
-        return GF_PLAN_HOST;
-    case GF_ALGORITHM_TWO_SHOT:
-        return GF_PLAN_TWO_SHOT;
-    case GF_ALGORITHM_ONE_SHOT_MAPPED:
-        return GF_PLAN_ONE_SHOT_MAPPED;
-    case GF_ALGORITHM_AUTO:
-        break;
-    }
-    switch (config->protocol) {
-    case GF_PROTOCOL_LL:
-        return GF_PLAN_ONE_SHOT;
-    case GF_PROTOCOL_LL128:
-        return GF_PLAN_LL128;
-    case GF_PROTOCOL_SIMPLE:
-        return GF_PLAN_RING;
-    case GF_PROTOCOL_AUTO:
-        break;
-    }
-    return GF_PLAN_NONE;
-}
-
-/* Over the program's own buffers, by no protocol of ours. */
-static bool is_mapped(enum gf_force_algorithm algorithm)
-{
-    return algorithm == GF_ALGORITHM_TWO_SHOT || algorithm == GF_ALGORITHM_ONE_SHOT_MAPPED;
-}
-
-/* forced_algorithm lets the algorithm win; a protocol that contradicts it is a mistake to be told. */
-static bool settings_contradict(const struct gf_config *config)
-{
-    return (config->algorithm == GF_ALGORITHM_ONE_SHOT && config->protocol == GF_PROTOCOL_SIMPLE)
-        || (config->algorithm == GF_ALGORITHM_RING && config->protocol == GF_PROTOCOL_LL)
-        || (config->algorithm == GF_ALGORITHM_RING && config->protocol == GF_PROTOCOL_LL128)
-        || (is_mapped(config->algorithm) && config->protocol != GF_PROTOCOL_AUTO);
-}
-
-/* The host copies the slots of FIFOs, nothing else: LL lines have no place where it could look. */
-static bool host_copies(const struct gf_config *config)
-{
-    return config->transport == GF_TRANSPORT_P2P_COPY || config->transport == GF_TRANSPORT_SHM_COPY
-        || config->transport == GF_TRANSPORT_NET;
+    return config->deterministic ? "the order of the ranks is asked for, which the ring does not keep"
+                                 : "the ring could not be connected";
 }
 
 static bool available(const struct gf_plan_input *input, enum gf_algorithm algorithm)
@@ -140,11 +96,11 @@ static void decide_forced(const struct gf_config *config, const struct gf_plan_i
     const char *name = gf_algorithm_name(forced);
     bool ll_instead = forced == GF_PLAN_LL128 && !available(input, forced) && available(input, GF_PLAN_ONE_SHOT) && !config->strict;
 
-    if (is_mapped(config->algorithm) && !mapped_may_be(input, forced)) {
+    if (gf_forced_is_mapped(config) && !mapped_may_be(input, forced)) {
         decide_without_mapped(config, input, name, bytes, plan);
     } else if (forced == GF_PLAN_ONE_SHOT_MAPPED) {
         decide(plan, forced, "%s was asked for by a setting", name);
-    } else if ((forced == GF_PLAN_ONE_SHOT || forced == GF_PLAN_LL128) && host_copies(config)) {
+    } else if ((forced == GF_PLAN_ONE_SHOT || forced == GF_PLAN_LL128) && gf_forced_host_copies(config)) {
         decide(plan, GF_PLAN_STAGE, "%s was asked for, but the transport that was asked for moves FIFO slots only", name);
     } else if (!available(input, forced) && !ll_instead) {
         decide(plan, GF_PLAN_STAGE, "%s was asked for, but could not be connected", name);
@@ -198,7 +154,7 @@ static void decide_kernel(const struct gf_config *config, const struct gf_plan_i
 {
     const struct gf_tuner_launch launch = { topology_of(input), input->ranks, input->blocks, config->ll_slot_bytes };
     struct gf_tuner_expected expected = gf_tuner_expect(tuning_of(config), &launch, config->channels > 0, bytes);
-    bool copies = host_copies(config), ring = available(input, GF_PLAN_RING);
+    bool copies = gf_forced_host_copies(config), ring = available(input, GF_PLAN_RING);
     bool one_shot = available(input, GF_PLAN_ONE_SHOT) && !copies;
     const char *how = expected.measured ? "take by the table" : "are expected to take";
 
@@ -208,11 +164,11 @@ static void decide_kernel(const struct gf_config *config, const struct gf_plan_i
     if (copies && ring) {
         decide(plan, GF_PLAN_RING, "ring: the transport that was asked for moves FIFO slots only");
     } else if (one_shot && !ring) {
-        decide(plan, GF_PLAN_ONE_SHOT, "one-shot: the ring could not be connected");
+        decide(plan, GF_PLAN_ONE_SHOT, "one-shot: %s", no_ring(config));
     } else if (ring && !one_shot) {
         decide(plan, GF_PLAN_RING, "ring: the one-shot slots could not be connected");
     } else if (!ring) {
-        decide_host(config, input, plan, "no connection of kernels works");
+        decide_host(config, input, plan, config->deterministic ? no_ring(config) : "no connection of kernels works");
     } else if (bytes > config->one_shot_bytes) {
         decide(plan, GF_PLAN_RING, "ring: %zu bytes are more than one_shot_bytes = %zu", bytes, config->one_shot_bytes);
     } else if (expected.one_shot_us <= expected.ring_us) {
@@ -254,7 +210,7 @@ static void decide_between_nodes(const struct gf_config *config, const struct gf
     } else if (!input->kernels_may_wait) {
         decide(plan, GF_PLAN_STAGE, "%s", no_mps);
     } else if (!available(input, GF_PLAN_RING)) {
-        decide(plan, GF_PLAN_STAGE, "the ring could not be connected between the nodes");
+        decide(plan, GF_PLAN_STAGE, "between nodes there is the ring alone, and %s", no_ring(config));
     } else {
         decide(plan, GF_PLAN_RING, "ring: over %d nodes, of net_bytes = %zu or more", input->nodes, config->net_bytes);
     }
@@ -325,17 +281,20 @@ static void size_launch(const struct gf_config *config, const struct gf_plan_inp
     }
 }
 
-void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_input *input, struct gf_plan *plan)
+void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_input *whole_input, struct gf_plan *plan)
 {
+    struct gf_plan_input ordered = *whole_input;
+    const struct gf_plan_input *input = &ordered;
     size_t bytes = input->count * gf_type_size(input->type);
-    enum gf_algorithm forced = forced_algorithm(config);
+    enum gf_algorithm forced = gf_forced_algorithm(config);
 
     *plan = (struct gf_plan){ .algorithm = GF_PLAN_NONE };
+    ordered.unavailable |= config->deterministic ? 1u << GF_PLAN_RING : 0;
     if (input->count == 0) {
         decide(plan, GF_PLAN_NONE, "nothing to reduce");
     } else if (input->ranks == 1) {
         decide(plan, GF_PLAN_LOCAL, "one rank: a copy");
-    } else if (settings_contradict(config)) {
+    } else if (gf_forced_contradict(config)) {
         decide(plan, GF_PLAN_STAGE,
                "the settings algorithm and protocol contradict each other: one-shot goes with ll or ll128, ring with simple, "
                "two-shot and one_shot_mapped with neither");

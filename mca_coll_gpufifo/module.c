@@ -56,6 +56,7 @@ static void save_and_install(mca_coll_gpufifo_module_t *module, ompi_communicato
 
 static void restore_and_release(mca_coll_gpufifo_module_t *module)
 {
+    gf_ordered_disable(module);
     for (int i = 0; i < SLOT_COUNT; i++) {
         mca_coll_base_module_t **owner = owner_at(&module->saved, slots[i].table_owner);
 #ifdef GF_OMPI_INSTALLS_ITSELF
@@ -97,6 +98,9 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
     module->comm = comm;
     module->watched = gf_mpi_threads();
     save_and_install(module, comm);
+    if (mca_coll_gpufifo_component.config.deterministic) {
+        gf_ordered_enable(module);
+    }
     remember(module);
     gf_mailbox_deliver_waiting(module);
     return OMPI_SUCCESS;

@@ -12,6 +12,7 @@
 #include "device/device.h"
 #include "mca_coll_gpufifo/host_memory.h"
 #include "mca_coll_gpufifo/net.h"
+#include "mca_coll_gpufifo/ordered.h"
 #include "mca_coll_gpufifo/pt2pt/interpose.h"
 #include "mca_coll_gpufifo/pvars.h"
 #include "proxy/proxy.h"
@@ -95,6 +96,7 @@ typedef struct mca_coll_gpufifo_module_t {
     mca_coll_base_module_t super;
     opal_list_item_t link;             /* in the component's list */
     mca_coll_base_comm_coll_t saved;   /* who did each collective before us; modules retained while we are enabled */
+    struct gf_ordered ordered;         /* what of `saved` keeps the order of the ranks instead */
     ompi_communicator_t *comm;         /* not retained: it owns us. Null until enable and after disable */
     uint64_t calls;                    /* native-capable collective calls so far, the same on all ranks (agree.h) */
     struct gf_agree_map *map;          /* null until first asked for; set by any thread (agree_map.h) */

@@ -7,6 +7,7 @@
 #include "opal/mca/base/mca_base_var.h"
 
 #include "core/fault.h"
+#include "core/forced.h"
 #include "core/pull_plan.h"
 #include "core/tuning.h"
 #include "kernels/work.h"
@@ -78,6 +79,10 @@ static void register_choices(mca_coll_gpufifo_component_t *component)
     gf_params_register_variable("strict",
         "Turn every fall-back to a slower path into an error, so that no slow path goes unnoticed",
         MCA_BASE_VAR_TYPE_BOOL, NULL, OPAL_INFO_LVL_4, &component->config.strict);
+    gf_params_register_variable("deterministic",
+        "Reduce in the order of the ranks, in all blocking reductions: the same bits whatever path a call takes and however a message is "
+        "split, at the cost of the ring. All ranks must have the same value",
+        MCA_BASE_VAR_TYPE_BOOL, NULL, OPAL_INFO_LVL_5, &component->config.deterministic);
     gf_params_register_variable("transport",
         "How two ranks of a node share memory: auto (the better of the next two that works), p2p (device memory, mapped by "
         "IPC), shm (host memory that kernels reach), p2p_copy (copies from device to device, started by a thread; not between "
@@ -336,15 +341,14 @@ void gf_params_apply(mca_coll_gpufifo_component_t *component)
     config->fault = component->fault && component->fault[0] ? component->fault : NULL;
     check_fault(&config->fault);
     apply_agent(component->agent ? component->agent : "off", config);
-    if ((config->algorithm == GF_ALGORITHM_ONE_SHOT && config->protocol == GF_PROTOCOL_SIMPLE) ||
-        (config->algorithm == GF_ALGORITHM_RING && config->protocol == GF_PROTOCOL_LL) ||
-        (config->algorithm == GF_ALGORITHM_RING && config->protocol == GF_PROTOCOL_LL128) ||
-        ((config->algorithm == GF_ALGORITHM_TWO_SHOT || config->algorithm == GF_ALGORITHM_ONE_SHOT_MAPPED) &&
-         config->protocol != GF_PROTOCOL_AUTO)) {
+    if (gf_forced_contradict(config)) {
         if (gf_speaks_for_node()) {
             gf_show_help("contradiction");
         }
         config->protocol = GF_PROTOCOL_AUTO;
+    }
+    if (gf_forced_loses_order(config) && gf_speaks_for_node()) {
+        gf_show_help("no-order");
     }
     check_slot("coll_gpufifo_ll_slot_bytes", &config->ll_slot_bytes);
     check_slot("coll_gpufifo_simple_slot_bytes", &config->simple_slot_bytes);

@@ -53,6 +53,15 @@ run_prints "both share one device" 2 +queued verbose=1 transport=p2p_copy tests/
 run_prints "data goes by p2p_copy" 2 +queued verbose=1 transport=p2p_copy "$own_gpu" "$GF_BUILDDIR/tests/mpi/test_allreduce" \
     path=ring limit=65536 sizes
 run_prints "data goes by shm_copy" 2 +queued verbose=1 transport=shm_copy tests/mpi/test_allreduce path=ring limit=65536 sizes
+# In the order of the ranks, whatever the path: a setting forbids the ring.
+run 3 deterministic=1 tests/mpi/test_order path=one_shot,two_shot allreduce
+run 3 deterministic=1 algorithm=two_shot tests/mpi/test_order path=two_shot,one_shot allreduce
+run 3 +weak +seed=6 deterministic=1 algorithm=ring transport=shm tests/mpi/test_order path=one_shot allreduce
+run 3 deterministic=1 transport=shm_copy tests/mpi/test_order path=host_sequenced allreduce
+run 3 +solo deterministic=1 tests/mpi/test_order path=host_sequenced,one_shot_mapped allreduce
+run 3 deterministic=1 tests/mpi/test_order path=staged others own
+run 3 deterministic=1 tests/mpi/test_order host=1 allreduce others own
+run_prints "The order counts" 2 deterministic=1 algorithm=ring tests/mpi/test_allreduce path=one_shot limit=64 sizes
 for ranks in 2 4; do
     run $ranks +solo tests/mpi/test_allreduce path=host_sequenced types limit=65536 sizes bits
 done

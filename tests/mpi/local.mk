@@ -15,6 +15,11 @@ tests_mpi_test_allreduce_SOURCES = tests/mpi/test_allreduce.c
 tests_mpi_test_allreduce_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_allreduce_LDADD = $(mpi_test_libs)
 
+check_PROGRAMS += tests/mpi/test_order
+tests_mpi_test_order_SOURCES = tests/mpi/test_order.c
+tests_mpi_test_order_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_test_order_LDADD = $(mpi_test_libs)
+
 check_PROGRAMS += tests/mpi/test_zerocopy
 tests_mpi_test_zerocopy_SOURCES = tests/mpi/test_zerocopy.c
 tests_mpi_test_zerocopy_CPPFLAGS = $(mpi_test_cppflags)

@@ -252,6 +252,7 @@ static void check_limits(const struct gf_config *config, const struct gf_plan_in
     assert_true(launches ? plan->blocks >= 1 && plan->blocks <= input->blocks : plan->blocks == 0);
     assert_true(launches ? plan->threads >= 32 && plan->threads <= GF_BLOCK_THREADS && plan->threads % 32 == 0
                          : plan->threads == 0);
+    assert_true(!config->deterministic || (plan->algorithm != GF_PLAN_RING && !plan->ring_order));
     assert_true(plan->algorithm != GF_PLAN_LL128 || config->protocol == GF_PROTOCOL_LL128);
     if (one_shot) {
         struct gf_plan_slot slot = gf_plan_slot(config, plan->algorithm);
@@ -282,6 +283,7 @@ static void test_any_input(void **state)
         config.algorithm = (enum gf_force_algorithm)(random() % 5 * (random() % 2));
         config.protocol = (enum gf_force_protocol)(random() % 4 * (random() % 2));
         config.strict = random() % 2;
+        config.deterministic = random() % 2;
         input.type = (enum gf_type)(random() % GF_TYPE_COUNT);
         input.ranks = 1 + (int)(random() % 64);
         input.blocks = 1 + (int)(random() % 64);

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "core/forced.h"
 #include "kernels/work.h"
 #include "tests/unit/plan_input.h"
 
@@ -143,6 +144,43 @@ static void test_exchanges(void **state)
     assert_int_equal(plan.algorithm, GF_PLAN_LOCAL);
 }
 
+/* The ring does not keep the order of the ranks, so it is not taken where that is asked for; nor does two-shot follow it. */
+static void test_the_order_of_the_ranks(void **state)
+{
+    struct gf_config config = default_config();
+    struct gf_plan_input small = default_input(2), large = default_input(16 << 20);
+
+    (void)state;
+    assert_true(plan_of(&config, &large).ring_order);
+    config.deterministic = true;
+    assert_int_equal(plan_of(&config, &large).algorithm, GF_PLAN_TWO_SHOT);
+    assert_false(plan_of(&config, &large).ring_order);
+    large.unavailable = 1u << GF_PLAN_TWO_SHOT;
+    struct gf_plan plan = plan_of(&config, &large);
+
+    assert_int_equal(plan.algorithm, GF_PLAN_ONE_SHOT);
+    assert_int_equal(plan.pieces, 1024);
+    assert_non_null(strstr(plan.reason, "the order of the ranks is asked for"));
+    assert_false(gf_forced_loses_order(&config));
+    config.algorithm = GF_ALGORITHM_RING;
+    assert_true(gf_forced_loses_order(&config));
+    assert_int_equal(plan_of(&config, &small).algorithm, GF_PLAN_ONE_SHOT);
+    config.algorithm = GF_ALGORITHM_AUTO;
+    config.transport = GF_TRANSPORT_SHM_COPY;
+    assert_true(gf_forced_loses_order(&config));
+    assert_int_equal(plan_of(&config, &small).algorithm, GF_PLAN_HOST);
+    config.strict = true;
+    plan = plan_of(&config, &small);
+    assert_int_equal(plan.algorithm, GF_PLAN_STAGE);
+    assert_non_null(strstr(plan.reason, "the order of the ranks is asked for"));
+    config.transport = GF_TRANSPORT_AUTO;
+    large.nodes = 2;
+    assert_int_equal(plan_of(&config, &large).algorithm, GF_PLAN_STAGE);
+    config.deterministic = false;
+    config.transport = GF_TRANSPORT_SHM_COPY;
+    assert_false(gf_forced_loses_order(&config));
+}
+
 /* Between nodes: the ring for what is long, and MPI. */
 static void test_between_nodes(void **state)
 {
@@ -187,6 +225,7 @@ int main(void)
         cmocka_unit_test(test_one_shot_over_mapped_buffers),
         cmocka_unit_test(test_exchanges),
         cmocka_unit_test(test_between_nodes),
+        cmocka_unit_test(test_the_order_of_the_ranks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
