@@ -8,6 +8,7 @@ EXTRA_DIST += \
     tests/gpu/sections/bench.sh \
     tests/gpu/sections/build.sh \
     tests/gpu/sections/cases.sh \
+    tests/gpu/sections/collectives.sh \
     tests/gpu/sections/demo.sh \
     tests/gpu/sections/direct.sh \
     tests/gpu/sections/device.sh \

@@ -23,6 +23,7 @@ order="
     ncu
     mps
     cases
+    collectives
     nomps
     pt2pt
     pt2pt-nomps

@@ -21,4 +21,6 @@ else
 fi
 run_prints "the receiver fetches them" 3 verbose=2 pipe_bytes=2000 "$nodes" "a b b" "$tests/test_pt2pt"
 run 4 pipe_bytes=2000 pipe_chunk_bytes=65536 "$nodes" "a b b a" "$tests/test_pt2pt_stress" 1 5 7
+
+run 4 mapped=kernel "$nodes" "a b b a" "$GF_BUILDDIR/tests/property/collectives_property" --rounds 60
 finish
