@@ -222,7 +222,7 @@ GF_INLINE void gf_reduce_by_op(const struct gf_team *team, const struct gf_move 
 
 /* out = a op b op …, for every pair that gf_op_allowed allows but REPLACE and NO_OP; on a GPU not for host-only types.
  * One switch a chunk, and below it loops that know type and operation. */
-GF_INLINE void gf_reduce_chunk(const struct gf_team *team, struct gf_move move, enum gf_type any_type, enum gf_op op)
+GF_INLINE_ON_GPU void gf_reduce_chunk(const struct gf_team *team, struct gf_move move, enum gf_type any_type, enum gf_op op)
 {
     enum gf_type type = gf_canonical_type(any_type, op);
     struct gf_range aligned = gf_aligned_range(&move, gf_element_bytes(type));

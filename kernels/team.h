@@ -17,11 +17,13 @@
 #ifdef __CUDACC__
 #define GF_INLINE static __device__ __forceinline__
 #define GF_NOINLINE static __device__ __noinline__
+#define GF_INLINE_ON_GPU GF_INLINE
 #define GF_UNROLL _Pragma("unroll")
 #define GF_ROLL _Pragma("unroll 1")
 #else
 #define GF_INLINE static inline __attribute__((always_inline, unused))
 #define GF_NOINLINE static __attribute__((noinline, unused))
+#define GF_INLINE_ON_GPU GF_NOINLINE
 #define GF_UNROLL
 #define GF_ROLL
 #include "kernels/emulated_block.h"

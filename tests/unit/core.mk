@@ -89,11 +89,10 @@ tests_unit_test_core_nodes_SOURCES = tests/unit/test_core_nodes.c
 tests_unit_test_core_nodes_LDADD = $(tests_core_libs)
 tests_unit_test_core_peers_SOURCES = tests/unit/test_core_peers.c
 tests_unit_test_core_peers_LDADD = $(tests_core_libs)
-# Its own objects come before those of the same name in the libraries.
-tests_unit_test_core_sweep_SOURCES = tests/unit/test_core_sweep.c core/one_shot.c kernels/kernels_emulated.c
-tests_unit_test_core_sweep_CPPFLAGS = $(AM_CPPFLAGS) -DGF_LL_FLAG_BITS=8
-tests_unit_test_core_sweep_CFLAGS = $(AM_CFLAGS) $(kernel_cflags)
-tests_unit_test_core_sweep_LDADD = $(tests_core_libs)
+# Its objects come before those of the same name in the libraries; the kernels are those of kernels.mk with small limits.
+tests_unit_test_core_sweep_SOURCES = tests/unit/test_core_sweep.c core/one_shot.c
+tests_unit_test_core_sweep_CPPFLAGS = $(AM_CPPFLAGS) $(small_limits)
+tests_unit_test_core_sweep_LDADD = kernels/tests_unit_libgfsmall_la-kernels_emulated.lo $(tests_core_libs)
 tests_unit_test_core_trouble_SOURCES = tests/unit/test_core_trouble.c
 tests_unit_test_core_trouble_LDADD = $(tests_core_libs)
 tests_unit_test_pipe_SOURCES = tests/unit/test_pipe.c
