@@ -1,134 +1,176 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The short way of a non-blocking receive to host memory, in a process with one thread: what host programs do most, so nothing
- * is done here that an ordinary message does not need. Requests are kept with all that is equal in each of them; an RTS makes of
- * one a request like any other.
+ * Receives to host memory by the PML's own request. Nothing is done here that an ordinary message does not need.
  */
 #include "mca_coll_gpufifo/pt2pt/host_receive.h"
 
 #include "mca_coll_gpufifo/pt2pt/functions.h"
 #include "mca_coll_gpufifo/pt2pt/queue.h"
 
-/* A message that was put beside a buffer too short for an RTS. */
-static void take_short(gf_pt2pt_request_t *request, ompi_status_public_t *status)
+/* Behind a request of the PML that is open. */
+struct receive {
+    opal_free_list_item_t super;
+    ompi_request_t *open;
+    ompi_request_free_fn_t pml_free;    /* what frees it when no mark is left */
+    bool freed;                         /* by the program, which holds it no more */
+    ompi_communicator_t *comm;          /* retained, as the type is: some PMLs do not */
+    struct gf_host_data host;
+    size_t bytes;                       /* of the program's buffer */
+    size_t kept;                        /* bytes of head */
+    unsigned char head[GF_HEAD_BYTES];  /* what was in the buffer's first bytes, or, if it has not so many as an RTS, where the
+                                           message goes instead */
+};
+
+bool gf_host_receives_construct(opal_free_list_t *idle)
 {
-    struct gf_host_data host = gf_pt2pt_request_host_data(request);
+    OBJ_CONSTRUCT(idle, opal_free_list_t);
+    return opal_free_list_init(idle, sizeof(struct receive), opal_cache_line_size, OBJ_CLASS(opal_free_list_item_t), 0,
+                               opal_cache_line_size, 0, -1, 32, NULL, 0, NULL, NULL, NULL) == OPAL_SUCCESS;
+}
+
+static void release(struct receive *receive)
+{
+    OMPI_DATATYPE_RELEASE(receive->host.type);
+    OBJ_RELEASE(receive->comm);
+    opal_free_list_return(&gf_pt2pt_queue_get()->receives, &receive->super);
+}
+
+/* The message is where the program wants it, and its status in the PML's request, from which the marks go. What its callback
+ * returns: 1 if it is gone, for a PML lets it be freed there. */
+static int end(struct receive *receive)
+{
+    ompi_request_t *request = receive->open;
+    bool freed = receive->freed;
+
+    request->req_free = receive->pml_free;
+    request->req_complete_cb_data = NULL;
+    release(receive);
+    if (OPAL_UNLIKELY(freed)) {
+        ompi_request_free(&request);
+    }
+    return freed;
+}
+
+/* A message that was put beside a buffer too short for an RTS. */
+static void take_short(const struct receive *receive, ompi_status_public_t *status)
+{
     size_t bytes = status->_ucount;
 
-    if (status->MPI_ERROR != MPI_SUCCESS || status->_cancelled) {
+    if (OPAL_UNLIKELY(status->MPI_ERROR != MPI_SUCCESS || status->_cancelled)) {
         return;
     }
-    if (OPAL_UNLIKELY(bytes > request->bytes)) {
+    if (OPAL_UNLIKELY(bytes > receive->bytes)) {
         status->MPI_ERROR = MPI_ERR_TRUNCATE;
-        bytes = request->bytes;
+        bytes = receive->bytes;
     }
-    gf_host_data_unpack(&host, request->head, bytes);
+    gf_host_data_unpack(&receive->host, receive->head, bytes);
 }
 
-void gf_host_receive_landed(gf_pt2pt_request_t *request)
+/* Called when the request that has the message completes: its status is the PML's. */
+static int passed_on(ompi_request_t *ours)
 {
-    ompi_request_t *outer = gf_pt2pt_request_outer(request);
-    const ompi_status_public_t *status = &request->inner->req_status;
+    struct receive *receive = ours->req_complete_cb_data;
+    ompi_request_t *request = receive->open;
 
-    if (OPAL_UNLIKELY(request->device || status->_ucount == GF_RTS_BYTES)) {
-        gf_pt2pt_queue_add(gf_pt2pt_queue_get(), request);
-        return;
+    request->req_status = ours->req_status;
+    if (end(receive) == 0) {
+        ompi_request_complete(request, true);
     }
-    outer->req_status = *status;
-    if (request->bytes < GF_RTS_BYTES) {
-        take_short(request, &outer->req_status);
-    }
-    request->phase = GF_PT2PT_IDLE;
-    ompi_request_complete(outer, true);
-    if (OPAL_UNLIKELY(gf_pt2pt_request_let_go(request, GF_HOLD_PROGRAM) == GF_HOLD_OURS)) {
-        gf_pt2pt_request_destroy(request);
-    }
+    return 0;
 }
 
-/* Called by Open MPI when the inner receive completes. Returns 1: the inner request may be gone, or in use again. The PML's
- * pool must get it back without our mark. */
-static int inner_completed(ompi_request_t *inner)
+/* A message that may be an RTS: only the progress callback may look. Nobody but us ever holds the request that it gets. */
+static int pass_on(struct receive *receive, const ompi_status_public_t *status)
 {
-    gf_pt2pt_request_t *request = inner->req_complete_cb_data;
-
-    inner->req_complete_cb_data = NULL;
-    inner->req_complete = REQUEST_COMPLETED;
-    gf_host_receive_landed(request);
-    return 1;
-}
-
-void gf_host_receive_watch(gf_pt2pt_request_t *request)
-{
-    if (REQUEST_COMPLETE(request->inner)) {
-        gf_host_receive_landed(request);
-    } else {
-        request->inner->req_complete_cb_data = request;
-        request->inner->req_complete_cb = inner_completed;
-    }
-}
-
-/* A request that was one like this before: only what differs is written. */
-static gf_pt2pt_request_t *renew(struct gf_pt2pt_queue *queue, const struct gf_host_data *host, int peer, int tag,
-                                 ompi_communicator_t *comm)
-{
-    gf_pt2pt_request_t *request = queue->spare;
-    mca_pml_base_request_t *base = &request->super;
-
-    queue->spare = request->next_spare;
-    base->req_ompi.req_mpi_object.comm = comm;
-    base->req_ompi.req_complete_cb = NULL;
-    base->req_comm = comm;
-    base->req_datatype = host->type;
-    base->req_addr = host->buffer;
-    base->req_count = host->count;
-    base->req_peer = peer;
-    base->req_tag = tag;
-    request->bytes = gf_host_data_bytes(host);
-    OBJ_RETAIN(comm);
-    OMPI_DATATYPE_RETAIN(host->type);
-    return request;
-}
-
-static int create(const struct gf_host_data *host, int peer, int tag, ompi_communicator_t *comm, gf_pt2pt_request_t **request)
-{
-    int result = gf_pt2pt_request_create(&(struct gf_pt2pt_arguments){
-        .buffer = host->buffer, .count = host->count, .type = host->type, .peer = peer, .tag = tag, .comm = comm,
-        .function = "MPI_Irecv"}, request);
-
-    if (result == MPI_SUCCESS) {
-        (*request)->plain = true;
-    }
-    return result;
-}
-
-int gf_host_receive(const struct gf_host_data *host, int peer, int tag, ompi_communicator_t *comm, ompi_request_t **created)
-{
-    struct gf_pt2pt_queue *queue = gf_pt2pt_queue_get();
     gf_pt2pt_request_t *request;
-    int result;
+    ompi_request_t *outer;
+    int result = gf_pt2pt_request_create(&(struct gf_pt2pt_arguments){
+        .buffer = receive->host.buffer, .count = receive->host.count, .type = receive->host.type, .peer = status->MPI_SOURCE,
+        .tag = status->MPI_TAG, .comm = receive->comm, .function = "MPI_Irecv"}, &request);
 
-    if (OPAL_LIKELY(queue->spare)) {
-        request = renew(queue, host, peer, tag, comm);
-    } else {
-        result = create(host, peer, tag, comm, &request);
-        if (result != MPI_SUCCESS) {
-            return result;
-        }
-    }
-    if (request->bytes < GF_RTS_BYTES) {
-        result = gf_pt2pt_saved()->pml_irecv(request->head, GF_RTS_BYTES, MPI_PACKED, peer, tag, comm, &request->inner);
-    } else {
-        request->kept = gf_host_data_head(host, request->head);
-        result = gf_pt2pt_saved()->pml_irecv(host->buffer, host->count, host->type, peer, tag, comm, &request->inner);
-    }
-    if (OPAL_UNLIKELY(result != MPI_SUCCESS)) {
-        request->inner = NULL;
-        gf_pt2pt_request_destroy(request);
+    if (result != MPI_SUCCESS) {
         return result;
     }
-    request->phase = GF_PT2PT_INNER;
+    memcpy(request->head, receive->head, sizeof request->head);
+    request->kept = receive->kept;
+    outer = gf_pt2pt_request_outer(request);
+    outer->req_status = *status;
+    outer->req_complete_cb = passed_on;
+    outer->req_complete_cb_data = receive;
+    request->phase = GF_PT2PT_CAME;
     gf_pt2pt_request_begin(request);
-    *created = gf_pt2pt_request_outer(request);
-    gf_host_receive_watch(request);
-    return MPI_SUCCESS;
+    gf_pt2pt_queue_add(gf_pt2pt_queue_get(), request);
+    return ompi_request_free(&outer);
+}
+
+/* Called by Open MPI when the PML completes the request. Returns 1: it stays open, or is gone. */
+static int came(ompi_request_t *request)
+{
+    struct receive *receive = request->req_complete_cb_data;
+    ompi_status_public_t *status = &request->req_status;
+
+    if (OPAL_UNLIKELY(status->_ucount == GF_RTS_BYTES)) {
+        int result = pass_on(receive, status);
+
+        if (result == MPI_SUCCESS) {
+            return 1;
+        }
+        status->MPI_ERROR = result;
+    }
+    if (receive->bytes < GF_RTS_BYTES) {
+        take_short(receive, status);
+    }
+    return end(receive);
+}
+
+/* MPI_Request_free of an open request. */
+static int request_free(ompi_request_t **request)
+{
+    struct receive *receive = (*request)->req_complete_cb_data;
+
+    receive->freed = true;
+    *request = MPI_REQUEST_NULL;
+    return OMPI_SUCCESS;
+}
+
+/* One that is complete already has not been seen so by anybody. */
+static void open_request(struct receive *receive, ompi_request_t *request)
+{
+    receive->open = request;
+    receive->freed = false;
+    receive->pml_free = request->req_free;
+    request->req_free = request_free;
+    request->req_complete_cb_data = receive;
+    if (!REQUEST_COMPLETE(request)) {
+        request->req_complete_cb = came;
+    } else if (came(request) != 0) {
+        request->req_complete = REQUEST_PENDING;
+    }
+}
+
+int gf_host_receive(const struct gf_host_data *host, int peer, int tag, ompi_communicator_t *comm, ompi_request_t **request)
+{
+    struct receive *receive = (struct receive *)opal_free_list_get(&gf_pt2pt_queue_get()->receives);
+    int result;
+
+    if (OPAL_UNLIKELY(!receive)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    receive->comm = comm;
+    receive->host = *host;
+    receive->bytes = gf_host_data_bytes(host);
+    OBJ_RETAIN(comm);
+    OMPI_DATATYPE_RETAIN(host->type);
+    if (receive->bytes < GF_RTS_BYTES) {
+        result = gf_pt2pt_saved()->pml_irecv(receive->head, GF_RTS_BYTES, MPI_PACKED, peer, tag, comm, request);
+    } else {
+        receive->kept = gf_host_data_head(host, receive->head);
+        result = gf_pt2pt_saved()->pml_irecv(host->buffer, host->count, host->type, peer, tag, comm, request);
+    }
+    if (OPAL_LIKELY(result == MPI_SUCCESS)) {
+        open_request(receive, *request);
+    } else {
+        release(receive);
+    }
+    return result;
 }

@@ -3,10 +3,40 @@
  * Posting our requests to the PML, be it the only time or one start of many.
  */
 #include "mca_coll_gpufifo/pt2pt/functions.h"
-#include "mca_coll_gpufifo/pt2pt/host_receive.h"
 #include "mca_coll_gpufifo/pt2pt/offer.h"
 #include "mca_coll_gpufifo/pt2pt/queue.h"
 #include "mca_coll_gpufifo/pt2pt/stash.h"
+
+/* The message of a receive is there, with one thread: ordinary data in host memory end it here, the rest is the progress
+ * callback's. */
+static void landed(gf_pt2pt_request_t *request)
+{
+    const ompi_status_public_t *status = &request->inner->req_status;
+
+    if (request->device || OPAL_UNLIKELY(status->_ucount == GF_RTS_BYTES)) {
+        gf_pt2pt_queue_add(gf_pt2pt_queue_get(), request);
+        return;
+    }
+    if (request->bytes < GF_RTS_BYTES) {
+        gf_pt2pt_request_arrive(request, status, NULL);
+    } else {                           /* the data are where they belong */
+        gf_pt2pt_request_outer(request)->req_status = *status;
+    }
+    request->phase = GF_PT2PT_IDLE;
+    gf_pt2pt_request_complete(request);
+}
+
+/* Called by Open MPI when the inner receive completes. Returns 1: the inner request may be gone, or in use again. The PML's
+ * pool must get it back without our mark. */
+static int inner_completed(ompi_request_t *inner)
+{
+    gf_pt2pt_request_t *request = inner->req_complete_cb_data;
+
+    inner->req_complete_cb_data = NULL;
+    inner->req_complete = REQUEST_COMPLETED;
+    landed(request);
+    return 1;
+}
 
 /* The inner request was posted. With threads, a callback could come before we have set it: the list is looked through instead. */
 static void watch(gf_pt2pt_request_t *request, enum gf_pt2pt_phase phase)
@@ -22,7 +52,12 @@ static void watch(gf_pt2pt_request_t *request, enum gf_pt2pt_phase phase)
     if (request->device) {
         gf_pt2pt_queue_expect(queue, request);
     }
-    gf_host_receive_watch(request);
+    if (REQUEST_COMPLETE(request->inner)) {
+        landed(request);
+    } else {
+        request->inner->req_complete_cb_data = request;
+        request->inner->req_complete_cb = inner_completed;
+    }
 }
 
 static int send_bytes(gf_pt2pt_request_t *request, const void *data, size_t bytes, mca_pml_base_send_mode_t mode)

@@ -4,6 +4,7 @@
  */
 #include "mca_coll_gpufifo/pt2pt/queue.h"
 
+#include "mca_coll_gpufifo/pt2pt/host_receive.h"
 #include "mca_coll_gpufifo/pt2pt/offer.h"
 
 #include "opal/runtime/opal_progress.h"
@@ -15,6 +16,7 @@ enum { LOOKS = 8, FEW = 4 };
 struct gf_pt2pt_queue *gf_pt2pt_queue_create(void)
 {
     struct gf_pt2pt_queue *queue = calloc(1, sizeof *queue);
+    bool receives;
 
     if (!queue) {
         return NULL;
@@ -23,7 +25,8 @@ struct gf_pt2pt_queue *gf_pt2pt_queue_create(void)
     OBJ_CONSTRUCT(&queue->active, opal_list_t);
     OBJ_CONSTRUCT(&queue->idle, opal_free_list_t);
     pthread_mutex_init(&queue->lock, NULL);
-    if (!queue->rendezvous ||
+    receives = gf_host_receives_construct(&queue->receives);
+    if (!queue->rendezvous || !receives ||
         opal_free_list_init(&queue->idle, sizeof(gf_pt2pt_request_t), opal_cache_line_size, OBJ_CLASS(gf_pt2pt_request_t),
                             0, opal_cache_line_size, 0, -1, 8, NULL, 0, NULL, NULL, NULL) != OPAL_SUCCESS) {
         gf_pt2pt_queue_destroy(queue);
@@ -50,12 +53,7 @@ void gf_pt2pt_queue_destroy(struct gf_pt2pt_queue *queue)
         return;
     }
     gf_pt2pt_queue_close(queue);
-    while (queue->spare) {
-        gf_pt2pt_request_t *request = queue->spare;
-
-        queue->spare = request->next_spare;
-        opal_free_list_return(&queue->idle, (opal_free_list_item_t *)request);
-    }
+    OBJ_DESTRUCT(&queue->receives);
     OBJ_DESTRUCT(&queue->idle);
     OBJ_DESTRUCT(&queue->active);
     pthread_mutex_destroy(&queue->lock);
@@ -171,6 +169,8 @@ static bool advance(gf_pt2pt_request_t *request)
     switch (request->phase) {
     case GF_PT2PT_INNER:
         return inner_on(request);
+    case GF_PT2PT_CAME:
+        return gf_pt2pt_request_arrive(request, &gf_pt2pt_request_outer(request)->req_status, NULL);
     case GF_PT2PT_OFFERED:
         return offer_on(request);
     case GF_PT2PT_PULL:

@@ -17,8 +17,8 @@ struct gf_pt2pt_queue {
     bool registered;                   /* the callback is */
     _Atomic uint64_t prepared;         /* bits by a device's ordinal */
     struct gf_rendezvous *rendezvous;
-    opal_free_list_t idle;
-    gf_pt2pt_request_t *spare;         /* host_receive.c's; one thread */
+    opal_free_list_t idle;             /* requests to reuse */
+    opal_free_list_t receives;         /* host_receive.c's records to reuse */
 };
 
 /* Null: no host memory. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Receives. Any may match an RTS, whatever its buffer, if a process of this node is there to send one; then it gets a request of
- * ours. Only a blocking one to host memory, in a process with one thread, can do without, and looks at what it got.
+ * Receives. Any may match an RTS, whatever its buffer, if a process of this node is there to send one; then it gets a request
+ * of ours. Only those to host memory, in a process with one thread, can do without: a blocking one looks at what it got, and
+ * the PML's request of another one calls us back.
  */
 #include "mca_coll_gpufifo/pt2pt/functions.h"
 #include "mca_coll_gpufifo/pt2pt/host_receive.h"
@@ -119,6 +120,13 @@ int gf_pt2pt_recv(void *buffer, size_t count, ompi_datatype_t *type, int peer, i
     return (gf_host_data_bytes(&host) < GF_RTS_BYTES ? recv_short : recv_long)(&arguments, &host, status);
 }
 
+/* May a receive to host memory have the PML's own request? With threads, be they Open MPI's own, its callback could come before
+ * we have set it. */
+static inline bool may_call_back(void)
+{
+    return !gf_stash_concerns() && !opal_using_threads();
+}
+
 static __opal_attribute_noinline__ int irecv_anything(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag,
                                                       ompi_communicator_t *comm, ompi_request_t **request)
 {
@@ -127,6 +135,9 @@ static __opal_attribute_noinline__ int irecv_anything(void *buffer, size_t count
 
     if (!device && !mca_coll_gpufifo_component.pt2pt.near) {
         return gf_pt2pt_saved()->pml_irecv(buffer, count, type, peer, tag, comm, request);
+    }
+    if (!device && may_call_back()) {
+        return gf_host_receive(&(struct gf_host_data){buffer, count, type}, peer, tag, comm, request);
     }
     return gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
         .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .where = device ? &where : NULL,
@@ -139,7 +150,7 @@ int gf_pt2pt_irecv(void *buffer, size_t count, ompi_datatype_t *type, int peer, 
     if (passes(buffer, tag)) {
         return gf_pt2pt_saved()->pml_irecv(buffer, count, type, peer, tag, comm, request);
     }
-    if (OPAL_LIKELY(gf_memory_is_known_host(buffer) && !gf_stash_concerns())) {
+    if (OPAL_LIKELY(gf_memory_is_known_host(buffer) && may_call_back())) {
         return gf_host_receive(&(struct gf_host_data){buffer, count, type}, peer, tag, comm, request);
     }
     return irecv_anything(buffer, count, type, peer, tag, comm, request);

@@ -18,18 +18,6 @@ static void request_construct(gf_pt2pt_request_t *request)
 
 OBJ_CLASS_INSTANCE(gf_pt2pt_request_t, mca_pml_base_request_t, request_construct, NULL);
 
-/* Threads may come with MPI_Init_thread only, but those of Open MPI itself later. */
-static void give_back(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request)
-{
-    if (request->plain && !opal_using_threads()) {
-        request->next_spare = queue->spare;
-        queue->spare = request;
-    } else {
-        gf_mpi_hand_over(request);
-        opal_free_list_return(&queue->idle, (opal_free_list_item_t *)request);
-    }
-}
-
 void gf_pt2pt_request_destroy(gf_pt2pt_request_t *request)
 {
     if (request->inner) {
@@ -42,7 +30,8 @@ void gf_pt2pt_request_destroy(gf_pt2pt_request_t *request)
     OMPI_REQUEST_FINI(gf_pt2pt_request_outer(request));
     OMPI_DATATYPE_RELEASE(request->super.req_datatype);
     OBJ_RELEASE(request->super.req_comm);
-    give_back(gf_pt2pt_queue_get(), request);
+    gf_mpi_hand_over(request);
+    opal_free_list_return(&gf_pt2pt_queue_get()->idle, (opal_free_list_item_t *)request);
 }
 
 /* MPI_Request_free, and what MPI_Wait does with a completed request. */
@@ -100,7 +89,6 @@ static void fill(gf_pt2pt_request_t *request, const struct gf_pt2pt_arguments *a
     base->req_sequence = 0;
     request->device = arguments->where != NULL;
     request->counted = false;
-    request->plain = false;
     request->mode = arguments->mode;
     request->function = arguments->function;
     request->bytes = arguments->count * arguments->type->super.size;

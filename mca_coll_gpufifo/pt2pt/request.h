@@ -9,9 +9,12 @@
  *     inactive ──start──▶ INNER ──ordinary data──▶ (device: STORE, what came is on its way to the device) ─────▶ complete
  *                           └─────RTS──▶ PULL, the data are on their way ──▶ (device, with gaps: STORE) ──────▶ complete
  *
- * Most receives of most programs are from host to host memory, and pass on the short way: with one thread, a callback of the
- * inner request completes the outer one (request.c). All else is in the queue's list and moved on by the progress callback
- * (queue.c), which never waits, and calls into MPI only outside of its lock.
+ * Most receives of most programs are MPI_Irecv to host memory with one thread, and have none of this. Only a message of theirs
+ * that may be an RTS gets a request of ours; the program does not see it, and it begins as one that CAME (host_receive.h).
+ *
+ * With one thread, a callback of a receive's inner request tells that its message is there, and ends it if that is ordinary data
+ * in host memory (post.c). All else is in the queue's list and moved on by the progress callback (queue.c), which never waits,
+ * and calls into MPI only outside of its lock.
  */
 #ifndef GF_MCA_PT2PT_REQUEST_H
 #define GF_MCA_PT2PT_REQUEST_H
@@ -26,7 +29,7 @@
 #include "mca_coll_gpufifo/pt2pt/rendezvous.h"
 #include "mca_coll_gpufifo/pt2pt/rts.h"
 
-enum gf_pt2pt_phase { GF_PT2PT_IDLE, GF_PT2PT_INNER, GF_PT2PT_OFFERED, GF_PT2PT_PULL, GF_PT2PT_STORE };
+enum gf_pt2pt_phase { GF_PT2PT_IDLE, GF_PT2PT_INNER, GF_PT2PT_CAME, GF_PT2PT_OFFERED, GF_PT2PT_PULL, GF_PT2PT_STORE };
 
 /* A request has two holders while it is active: the program, which frees it by MPI_Request_free or by a wait, and we, who
  * complete it. Who lets go last gives it back. */
@@ -44,8 +47,6 @@ typedef struct gf_pt2pt_request {
     _Atomic int hold;                  /* enum gf_pt2pt_hold */
     bool device;                       /* the program's buffer is in device memory */
     bool counted;                      /* by the queue */
-    bool plain;                        /* made by host_receive.c, to which it returns */
-    struct gf_pt2pt_request *next_spare;   /* while it waits there */
     mca_pml_base_send_mode_t mode;     /* of a send */
     const char *function;              /* MPI's name, for messages */
     size_t bytes;                      /* of the program's buffer */

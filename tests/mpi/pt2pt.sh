@@ -21,6 +21,7 @@ traffic() {
     run 2 tests/mpi/test_pt2pt_pull
     run 3 tests/mpi/test_pt2pt_absent
     run 2 tests/mpi/test_pt2pt_self
+    run 2 tests/mpi/test_pt2pt_open
     run 3 tests/mpi/test_pt2pt_pull threads
     run 2 +noipc tests/mpi/test_pt2pt_pull staged
     run 2 +solo tests/mpi/test_pt2pt_pull staged

@@ -18,6 +18,7 @@ traffic() {
     run 2 transport=shm_copy $few tests/mpi/test_pt2pt_stress 1 4 "$1"
     run 3 transport=shm $few tests/mpi/test_pt2pt_stress 1 10 "$1"
     run 2 $unshared $pieces tests/mpi/test_pt2pt_pipe wire
+    run 2 $unshared $pieces pipe_depth=2 tests/mpi/test_pt2pt_open slow
     run 3 $unshared $pieces pipe_depth=1 tests/mpi/test_pt2pt_pipe wire threads
     run 3 $unshared pipe_bytes=130 pipe_chunk_bytes=65536 tests/mpi/test_pt2pt_pull threads
     run 3 $unshared $few tests/mpi/test_pt2pt_stress 3 10 "$1"
