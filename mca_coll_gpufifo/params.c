@@ -198,7 +198,7 @@ static void set_defaults(mca_coll_gpufifo_component_t *component)
     component->pull = GF_FORCE_PULL_AUTO;
     component->mapped = GF_MAPPED_OFF;
     component->fault = NULL;
-    component->agent = "off";
+    component->agent = "auto";
     component->node = NULL;
     component->tuning = NULL;
     component->net = GF_NET_OFF;
@@ -283,13 +283,13 @@ static void apply_agent(const char *text, struct gf_config *config)
     char *end;
     unsigned long us = strtoul(text, &end, 10);
 
-    config->agent = GF_AGENT_OFF;
-    if (strcasecmp(text, "auto") == 0) {
-        config->agent = GF_AGENT_AUTO;
+    config->agent = GF_AGENT_AUTO;
+    if (strcasecmp(text, "off") == 0) {
+        config->agent = GF_AGENT_OFF;
     } else if (end != text && *end == '\0' && us >= 1 && us <= GF_AGENT_US_MOST) {
         config->agent = GF_AGENT_FIXED;
         config->agent_us = (uint32_t)us;
-    } else if (strcasecmp(text, "off") != 0 && gf_speaks_for_node()) {
+    } else if (strcasecmp(text, "auto") != 0 && gf_speaks_for_node()) {
         gf_show_help("bad-agent", text, GF_AGENT_US_MOST);
     }
     if (config->agent_blocks < 1 || config->agent_blocks > GF_AGENT_BLOCKS) {
@@ -340,7 +340,7 @@ void gf_params_apply(mca_coll_gpufifo_component_t *component)
     config->mapped = (enum gf_mapped_use)component->mapped;
     config->fault = component->fault && component->fault[0] ? component->fault : NULL;
     check_fault(&config->fault);
-    apply_agent(component->agent ? component->agent : "off", config);
+    apply_agent(component->agent ? component->agent : "auto", config);
     if (gf_forced_contradict(config)) {
         if (gf_speaks_for_node()) {
             gf_show_help("contradiction");
