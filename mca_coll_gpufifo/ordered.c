@@ -17,61 +17,104 @@ static GF_COLL_FUNCTION(exscan) ordered_exscan;
 static GF_COLL_FUNCTION(reduce_scatter) ordered_reduce_scatter;
 static GF_COLL_FUNCTION(reduce_scatter_block) ordered_reduce_scatter_block;
 
-enum { GATHERED_BYTES = 4 << 20 };   /* of a piece, all ranks together */
+enum { GATHERED_BYTES = 4 << 20, ALIGN = 64 };   /* of a piece, all ranks together */
 
-/* One call. */
+/* One call. Pieces travel packed, for elements of a type may lie inside one another. */
 struct reduction {
     const char *own;                 /* this rank's data */
     ompi_datatype_t *datatype;
-    ompi_op_t *op;
+    ompi_op_t *op_handle;
     ompi_communicator_t *comm;
     const mca_coll_base_comm_coll_t *saved;
     ptrdiff_t extent;
+    size_t size;                     /* of a packed element */
     size_t piece;                    /* elements */
-    char *memory, *gathered;         /* a piece of each rank; where its elements are counted from */
+    bool ours;                       /* the kernels have arithmetic for it, on elements that are packed as they lie: */
+    enum gf_type type;
+    enum gf_op op;
+    char *memory;                    /* all of the following */
+    char *gathered, *packed;         /* pieces of all ranks, one behind the other; of this one */
+    char *laid_out[2];               /* pieces as the type has them; where their elements are counted from */
 };
+
+static size_t rounded(size_t bytes)
+{
+    return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static int allocate(struct reduction *r, size_t ranks)
+{
+    ptrdiff_t gap, span = opal_datatype_span(&r->datatype->super, (int64_t)r->piece, &gap);
+    size_t packed = rounded(r->piece * r->size), gathered = rounded(r->piece * r->size * ranks);
+    size_t laid_out = rounded(span > 0 ? (size_t)span : 0);
+
+    r->memory = malloc(gathered + packed + 2 * laid_out + 1);
+    if (!r->memory) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    r->gathered = r->memory;
+    r->packed = r->memory + gathered;
+    r->laid_out[0] = r->packed + packed - gap;
+    r->laid_out[1] = r->laid_out[0] + laid_out;
+    return MPI_SUCCESS;
+}
 
 static int begin(struct reduction *r, const void *send, const void *recv, size_t most, ompi_datatype_t *datatype, ompi_op_t *op,
                  ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
     size_t ranks = (size_t)ompi_comm_size(comm);
-    ptrdiff_t lower, gap, span;
+    ptrdiff_t lower;
 
-    *r = (struct reduction){ .own = send == MPI_IN_PLACE ? recv : send, .datatype = datatype, .op = op, .comm = comm,
+    *r = (struct reduction){ .own = send == MPI_IN_PLACE ? recv : send, .datatype = datatype, .op_handle = op, .comm = comm,
                              .saved = gf_coll_saved(base) };
     ompi_datatype_get_extent(datatype, &lower, &r->extent);
-    r->piece = GATHERED_BYTES / ranks / (size_t)(r->extent > 0 ? r->extent : 1);
+    ompi_datatype_type_size(datatype, &r->size);
+    r->ours = ranks <= GF_MAX_RANKS && gf_datatype_element(datatype, &r->type) && gf_op_predefined(op, &r->op)
+        && gf_op_allowed(r->type, r->op) && gf_type_size(r->type) == r->size && (ptrdiff_t)r->size == r->extent;
+    r->piece = GATHERED_BYTES / ranks / (r->size > 0 ? r->size : 1);
     r->piece = r->piece < 1 ? 1 : r->piece > most ? most : r->piece;
-    span = opal_datatype_span(&datatype->super, (int64_t)(r->piece * ranks), &gap);
-    r->memory = malloc(span > 0 ? (size_t)span : 1);
-    r->gathered = r->memory ? r->memory - gap : NULL;
-    return r->memory ? MPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+    return allocate(r, ranks);
 }
 
-static char *block_of(const struct reduction *r, int rank, size_t elements)
+static int gather_piece(const struct reduction *r, const char *own, size_t elements)
 {
-    return r->gathered + (ptrdiff_t)((size_t)rank * elements) * r->extent;
+    size_t bytes = elements * r->size;
+    int error = r->ours ? MPI_SUCCESS
+        : ompi_datatype_sndrcv((void *)(uintptr_t)own, (gf_mpi_count)elements, r->datatype, r->packed, (gf_mpi_count)bytes,
+                               &ompi_mpi_packed.dt);
+
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    return r->saved->coll_allgather(r->ours ? own : r->packed, (gf_mpi_count)bytes, &ompi_mpi_byte.dt, r->gathered,
+                                    (gf_mpi_count)bytes, &ompi_mpi_byte.dt, r->comm, r->saved->coll_allgather_module);
 }
 
 /* Of the ranks before `end`, of which there is one. */
 static int reduce_piece(const struct reduction *r, int end, size_t elements, char *result)
 {
     const void *inputs[GF_MAX_RANKS];
-    enum gf_type type;
-    enum gf_op op;
+    size_t bytes = elements * r->size;
+    int error = MPI_SUCCESS;
 
-    if (end <= GF_MAX_RANKS && gf_datatype_element(r->datatype, &type) && gf_op_predefined(r->op, &op) && gf_op_allowed(type, op)
-        && (ptrdiff_t)gf_type_size(type) == r->extent) {
+    if (r->ours) {
         for (int rank = 0; rank < end; rank++) {
-            inputs[rank] = block_of(r, rank, elements);
+            inputs[rank] = r->gathered + (size_t)rank * bytes;
         }
-        gf_host_reduce(inputs, end, result, elements * gf_type_size(type), type, op);
+        gf_host_reduce(inputs, end, result, bytes, r->type, r->op);
         return MPI_SUCCESS;
     }
-    for (int rank = 1; rank < end; rank++) {
-        ompi_op_reduce(r->op, block_of(r, rank - 1, elements), block_of(r, rank, elements), (gf_mpi_count)elements, r->datatype);
+    for (int rank = 0; rank < end && error == MPI_SUCCESS; rank++) {
+        char *left = r->laid_out[(rank + 1) % 2], *right = r->laid_out[rank % 2];
+
+        error = ompi_datatype_sndrcv(r->gathered + (size_t)rank * bytes, (gf_mpi_count)bytes, &ompi_mpi_packed.dt, right,
+                                     (gf_mpi_count)elements, r->datatype);
+        if (error == MPI_SUCCESS && rank > 0) {
+            ompi_op_reduce(r->op_handle, left, right, (gf_mpi_count)elements, r->datatype);
+        }
     }
-    return ompi_datatype_copy_content_same_ddt(r->datatype, (int32_t)elements, result, block_of(r, end - 1, elements));
+    return error == MPI_SUCCESS ? ompi_datatype_copy_content_same_ddt(r->datatype, (int32_t)elements, result,
+                                                                      r->laid_out[(end - 1) % 2]) : error;
 }
 
 /* Elements [first, first + count) of all ranks' data, of which the ranks before `end` are reduced into `result`. Collective; only
@@ -83,9 +126,7 @@ static int reduce(const struct reduction *r, size_t first, size_t count, int end
     for (size_t done = 0; done < count && error == MPI_SUCCESS; done += r->piece) {
         size_t elements = count - done < r->piece ? count - done : r->piece;
 
-        error = r->saved->coll_allgather(r->own + (ptrdiff_t)(first + done) * r->extent, (gf_mpi_count)elements, r->datatype,
-                                         r->gathered, (gf_mpi_count)elements, r->datatype, r->comm,
-                                         r->saved->coll_allgather_module);
+        error = gather_piece(r, r->own + (ptrdiff_t)(first + done) * r->extent, elements);
         if (error == MPI_SUCCESS && end > 0) {
             error = reduce_piece(r, end, elements, (char *)result + (ptrdiff_t)done * r->extent);
         }

@@ -8,6 +8,8 @@ for ranks in 1 2 3 5; do
     run $ranks tests/mpi/test_stage seed=$ranks
     run $ranks tests/mpi/test_stage_flight seed=$ranks
 done
+# With reductions of our own in place of the saved component's.
+run 3 deterministic=1 tests/mpi/test_stage seed=4
 run 1 +memory=16M tests/mpi/test_full
 run 3 +memory=16M tests/mpi/test_full
 finish
