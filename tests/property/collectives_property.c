@@ -119,7 +119,41 @@ static void complete(struct flight *flights, int count, uint64_t bits)
     }
 }
 
-static bool run_flights(struct program *p, struct flight *flights, int count, uint64_t own)
+/* A token that passes all ranks, one after the other, in blocking messages. */
+static void pass_token(const struct harness *h)
+{
+    int token = 0;
+
+    if (h->rank > 0) {
+        MPI_Recv(&token, 1, MPI_INT, h->rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (h->rank + 1 < h->ranks) {
+        MPI_Send(&token, 1, MPI_INT, h->rank + 1, 0, MPI_COMM_WORLD);
+    }
+}
+
+/* What a program may do while operations are under way: nothing of it may wait for the other ranks' part in them. */
+static void dally(struct harness *h, uint64_t bits)
+{
+    void *memory;
+
+    switch (bits % 5) {
+    case 0:
+        harness_need(h, gpufifo_synchronize(h->device), "synchronise");
+        break;
+    case 1:
+        harness_need(h, gpufifo_alloc(h->device, GPUFIFO_MEMORY_DEVICE, 1 << 20, &memory), "alloc");
+        harness_need(h, gpufifo_free(h->device, memory), "free");
+        break;
+    case 2:
+        pass_token(h);
+        break;
+    default:
+        break;
+    }
+}
+
+static bool run_flights(struct program *p, struct flight *flights, int count, uint64_t shared, uint64_t own)
 {
     bool passed = true, persistent = false;
 
@@ -128,9 +162,7 @@ static bool run_flights(struct program *p, struct flight *flights, int count, ui
     }
     for (int i = 0; i < count; i++) {
         flight_start(&flights[i]);
-    }
-    if (own % 3 == 0) {
-        harness_need(&p->h, gpufifo_synchronize(p->h.device), "synchronise");
+        dally(&p->h, shared >> 8 * i);
     }
     complete(flights, count, own >> 8);
     for (int i = 0; i < count; i++) {
@@ -160,7 +192,7 @@ static void run_round(struct program *p, long round)
     if (p->options.tell) {
         tell(p, seed, flights, count);
     }
-    if (!run_flights(p, flights, count, random_next(&own)) && p->complaints++ < COMPLAINTS) {
+    if (!run_flights(p, flights, count, random_next(&state), random_next(&own)) && p->complaints++ < COMPLAINTS) {
         repeat_line(p, seed, 1, alone, sizeof alone);
         repeat_line(p, (uint64_t)p->options.seed, round + 1, all, sizeof all);
         fprintf(stderr, "collectives_property: rank %d: to repeat this: %s; with all before it: %s\n", p->h.rank, alone, all);
