@@ -51,6 +51,7 @@ static gf_status connect_algorithm(gf_comm *comm, enum gf_algorithm algorithm, s
     case GF_PLAN_ONE_SHOT_MAPPED:
     case GF_PLAN_EXCHANGE:
     case GF_PLAN_EXCHANGE_COPY:
+    case GF_PLAN_REDUCE_MAPPED:
         return gf_mapped_connect(&comm->mapped, &setup, &comm->watch, why);
     case GF_PLAN_HOST:
         return comm->host_executor->create(&comm->config, &comm->bootstrap, comm->device, comm->stream, &comm->host_state, why);

@@ -133,7 +133,7 @@ static gf_status judge_kernels(gf_comm *comm, struct gf_reason *why)
         return GF_ERR_DEVICE;
     }
     comm->unavailable |= 1u << GF_PLAN_ONE_SHOT | 1u << GF_PLAN_RING | 1u << GF_PLAN_TWO_SHOT | 1u << GF_PLAN_LL128
-        | 1u << GF_PLAN_EXCHANGE | 1u << GF_PLAN_ONE_SHOT_MAPPED;
+        | 1u << GF_PLAN_EXCHANGE | 1u << GF_PLAN_ONE_SHOT_MAPPED | 1u << GF_PLAN_REDUCE_MAPPED;
     gf_log(comm->log, gf_comm_warning(comm), "%s: kernels do not run on this device, the host reduces instead: %s", comm->name,
            kernel_why.text);
     return GF_OK;

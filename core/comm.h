@@ -73,6 +73,11 @@ gf_status gf_comm_exchange(gf_comm *comm, const struct gf_exchange *exchange, st
 /* The plan of the last exchange, as gf_comm_last_plan. */
 const struct gf_plan *gf_comm_last_exchange(const gf_comm *comm);
 
+/* One blocking reduction that is no allreduce, as core/reduction.h describes it, and its plan; likewise. */
+struct gf_reduce;
+gf_status gf_comm_reduce(gf_comm *comm, const struct gf_reduce *reduce, struct gf_reason *why);
+const struct gf_plan *gf_comm_last_reduce(const gf_comm *comm);
+
 /* One turn of a wait of the owner's for the other ranks, between calls: makes the owner's progress and looks whether they live.
  * GF_OK: go on waiting. GF_ERR_PEER: a process of the communicator has ended, all other ranks have been told, the communicator
  * is dead; or what a peer aborted with. One thread at a time. */

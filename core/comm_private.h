@@ -47,6 +47,7 @@ struct gf_comm {
     struct gf_plan plans[2];           /* whose buffers do not allow what would be best */
     struct gf_plan_input planned[2];   /* what each was made for; count 0: none yet */
     struct gf_plan exchange;           /* of the last exchange */
+    struct gf_plan reduce;             /* of the last reduction that was no allreduce */
     gf_status broken;                  /* not GF_OK: dead since a call failed with this */
     struct gf_reason broken_why;
 };

@@ -54,15 +54,24 @@ bool gf_mapped_in_place(const struct gf_mapped *m)
     return false;
 }
 
+void gf_mapped_fill_local(const struct gf_mapped *m, const struct gf_reduction *data, size_t first, int inputs,
+                          struct gf_local_work *work)
+{
+    size_t offset = first * gf_type_size((enum gf_type)data->type);
+
+    *work = (struct gf_local_work){ .recv = data->recv, .count = data->count, .type = data->type, .op = data->op,
+                                    .input_count = (uint32_t)inputs };
+    for (int r = 0; r < inputs; r++) {
+        work->inputs[r] = gf_registry_address(&m->registry, r, SEND) + offset;
+    }
+}
+
 gf_status gf_mapped_one_shot(struct gf_mapped *m, const struct gf_plan *plan, const struct gf_reduction *data,
                              struct gf_execution *e, struct gf_reason *why)
 {
-    struct gf_local_work work = { .recv = data->recv, .count = data->count, .type = data->type, .op = data->op,
-                                  .input_count = (uint32_t)m->registry.ranks };
+    struct gf_local_work work;
 
-    for (int r = 0; r < m->registry.ranks; r++) {
-        work.inputs[r] = gf_registry_address(&m->registry, r, SEND);
-    }
+    gf_mapped_fill_local(m, data, 0, m->registry.ranks, &work);
     gf_status status = gf_execution_run(e, GF_KERNEL_REDUCE_LOCAL, plan->blocks, plan->threads, &work.task, sizeof work, why);
 
     return status == GF_OK ? gf_registry_leave(&m->registry, why) : status;

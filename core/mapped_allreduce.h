@@ -34,4 +34,10 @@ bool gf_mapped_in_place(const struct gf_mapped *m);
 gf_status gf_mapped_one_shot(struct gf_mapped *m, const struct gf_plan *plan, const struct gf_reduction *data,
                              struct gf_execution *e, struct gf_reason *why);
 
+/* The work of a kernel that reduces for itself, in the order of the ranks: data->count elements, from element `first` on, of what
+ * the first `inputs` ranks, of which there are at most GF_LOCAL_INPUTS, have entered with as their send buffers, into
+ * data->recv. */
+void gf_mapped_fill_local(const struct gf_mapped *m, const struct gf_reduction *data, size_t first, int inputs,
+                          struct gf_local_work *work);
+
 #endif

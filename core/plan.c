@@ -19,7 +19,7 @@ const char *gf_algorithm_name(enum gf_algorithm algorithm)
 {
     static const char *const names[] = { "none", "local", "one-shot", "ring", "host", "two-shot", "stage", "one-shot over LL128",
                                          "one-shot over mapped buffers",
-                                         "exchange by kernel", "exchange by copies" };
+                                         "exchange by kernel", "exchange by copies", "reduction over mapped buffers" };
 
     return (unsigned)algorithm < sizeof names / sizeof names[0] ? names[algorithm] : "unknown";
 }
@@ -349,6 +349,40 @@ void gf_plan_exchange(const struct gf_config *config, const struct gf_plan_input
     decide_exchange(config, input, in_place, plan);
     if (plan->algorithm == GF_PLAN_EXCHANGE) {
         plan->blocks = gf_tuner_exchange_blocks(bytes, count, input->blocks);
+        plan->threads = gf_tuner_exchange_threads(bytes, plan->blocks);
+    }
+}
+
+/* As for exchanges, auto asks for kernels that run at once, although these do not wait. */
+static void decide_reduce(const struct gf_config *config, const struct gf_plan_input *input, struct gf_plan *plan)
+{
+    if (!input->device_has_type) {
+        decide(plan, GF_PLAN_STAGE, "the device has no arithmetic for %s", gf_type_name(input->type));
+    } else if (config->mapped == GF_MAPPED_COPY) {
+        decide(plan, GF_PLAN_STAGE, "copies, which a setting asks for, reduce nothing");
+    } else if (input->ranks > GF_LOCAL_INPUTS) {
+        decide(plan, GF_PLAN_STAGE, "a kernel reduces the buffers of %d ranks, and these are %d", GF_LOCAL_INPUTS, input->ranks);
+    } else if (!available(input, GF_PLAN_REDUCE_MAPPED)) {
+        decide(plan, GF_PLAN_STAGE, "the ranks cannot map each other's buffers");
+    } else if (config->mapped == GF_MAPPED_AUTO && !input->kernels_may_wait) {
+        decide(plan, GF_PLAN_STAGE, "%s", no_mps);
+    } else {
+        decide(plan, GF_PLAN_REDUCE_MAPPED, "each rank reduces from the peers' buffers what it needs");
+    }
+}
+
+void gf_plan_reduce(const struct gf_config *config, const struct gf_plan_input *input, struct gf_plan *plan)
+{
+    size_t bytes = input->count * gf_type_size(input->type);
+
+    *plan = (struct gf_plan){ .algorithm = GF_PLAN_NONE };
+    if (input->ranks == 1) {
+        decide(plan, GF_PLAN_LOCAL, "one rank: a copy");
+        return;
+    }
+    decide_reduce(config, input, plan);
+    if (plan->algorithm == GF_PLAN_REDUCE_MAPPED) {
+        plan->blocks = gf_tuner_exchange_blocks(bytes, 1, input->blocks);
         plan->threads = gf_tuner_exchange_threads(bytes, plan->blocks);
     }
 }

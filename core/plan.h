@@ -24,6 +24,8 @@ enum gf_algorithm {
     GF_PLAN_ONE_SHOT_MAPPED, /* kernels that wait for nobody, over mapped buffers; only where a setting asks for it */
     GF_PLAN_EXCHANGE,        /* a kernel fetches blocks from buffers that all ranks have mapped; only where a setting asks for it */
     GF_PLAN_EXCHANGE_COPY,   /* the same by copies that the host starts */
+    GF_PLAN_REDUCE_MAPPED,   /* a kernel that waits for nobody reduces from buffers that all ranks have mapped, where that is no
+                                allreduce; only where a setting asks for it */
     GF_PLAN_COUNT
 };
 
@@ -68,6 +70,10 @@ void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_inpu
  * own, which fetches `count` blocks, in all `bytes` bytes. Pure. */
 void gf_plan_exchange(const struct gf_config *config, const struct gf_plan_input *input, bool in_place, int count, size_t bytes,
                       struct gf_plan *plan);
+
+/* Decides how a reduction other than allreduce is done. Of the input nodes, agents and op do not count; count is that of the
+ * elements that this rank makes, on which only the launch depends, as above. Pure. */
+void gf_plan_reduce(const struct gf_config *config, const struct gf_plan_input *input, struct gf_plan *plan);
 
 /* The slots of the two one-shot algorithms, in bytes: a whole number of pieces of `data` bytes, the last one shorter, is a
  * message. */

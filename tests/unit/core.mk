@@ -23,6 +23,7 @@ tests_core_programs = \
     tests/unit/test_core_net \
     tests/unit/test_core_nodes \
     tests/unit/test_core_peers \
+    tests/unit/test_core_reduce \
     tests/unit/test_core_sweep \
     tests/unit/test_core_trouble \
     tests/unit/test_flat \
@@ -89,6 +90,8 @@ tests_unit_test_core_nodes_SOURCES = tests/unit/test_core_nodes.c
 tests_unit_test_core_nodes_LDADD = $(tests_core_libs)
 tests_unit_test_core_peers_SOURCES = tests/unit/test_core_peers.c
 tests_unit_test_core_peers_LDADD = $(tests_core_libs)
+tests_unit_test_core_reduce_SOURCES = tests/unit/test_core_reduce.c
+tests_unit_test_core_reduce_LDADD = $(tests_core_libs)
 # Its objects come before those of the same name in the libraries; the kernels are those of kernels.mk with small limits.
 tests_unit_test_core_sweep_SOURCES = tests/unit/test_core_sweep.c core/one_shot.c
 tests_unit_test_core_sweep_CPPFLAGS = $(AM_CPPFLAGS) $(small_limits)

@@ -181,6 +181,48 @@ static void test_the_order_of_the_ranks(void **state)
     assert_false(gf_forced_loses_order(&config));
 }
 
+/* A reduction needs a kernel that knows the type and has room for all ranks; auto, kernels that run at once. */
+static void test_reductions(void **state)
+{
+    struct gf_config config = { .mapped = GF_MAPPED_KERNEL };
+    struct gf_plan_input input = { .count = 1 << 20, .type = GF_DOUBLE, .ranks = GF_LOCAL_INPUTS, .blocks = 16,
+                                   .device_has_type = true };
+    struct gf_plan plan;
+
+    (void)state;
+    gf_plan_reduce(&config, &input, &plan);
+    assert_int_equal(plan.algorithm, GF_PLAN_REDUCE_MAPPED);
+    assert_int_equal(plan.blocks, 16);
+    assert_int_equal(plan.threads, GF_BLOCK_THREADS);
+    config.mapped = GF_MAPPED_AUTO;
+    gf_plan_reduce(&config, &input, &plan);
+    assert_int_equal(plan.algorithm, GF_PLAN_STAGE);
+    assert_non_null(strstr(plan.reason, "MPS"));
+    input.kernels_may_wait = true;
+    input.count = 0;
+    gf_plan_reduce(&config, &input, &plan);
+    assert_int_equal(plan.algorithm, GF_PLAN_REDUCE_MAPPED);
+    assert_int_equal(plan.blocks, 1);
+    config.mapped = GF_MAPPED_COPY;
+    gf_plan_reduce(&config, &input, &plan);
+    assert_int_equal(plan.algorithm, GF_PLAN_STAGE);
+    config.mapped = GF_MAPPED_KERNEL;
+    input.ranks = GF_LOCAL_INPUTS + 1;
+    gf_plan_reduce(&config, &input, &plan);
+    assert_string_equal(plan.reason, "a kernel reduces the buffers of 16 ranks, and these are 17");
+    input.ranks = 2;
+    input.device_has_type = false;
+    gf_plan_reduce(&config, &input, &plan);
+    assert_string_equal(plan.reason, "the device has no arithmetic for double");
+    input.device_has_type = true;
+    input.unavailable = 1u << GF_PLAN_REDUCE_MAPPED;
+    gf_plan_reduce(&config, &input, &plan);
+    assert_int_equal(plan.algorithm, GF_PLAN_STAGE);
+    input.ranks = 1;
+    gf_plan_reduce(&config, &input, &plan);
+    assert_int_equal(plan.algorithm, GF_PLAN_LOCAL);
+}
+
 /* Between nodes: the ring for what is long, and MPI. */
 static void test_between_nodes(void **state)
 {
@@ -224,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_kernels_take_turns),
         cmocka_unit_test(test_one_shot_over_mapped_buffers),
         cmocka_unit_test(test_exchanges),
+        cmocka_unit_test(test_reductions),
         cmocka_unit_test(test_between_nodes),
         cmocka_unit_test(test_the_order_of_the_ranks),
     };
