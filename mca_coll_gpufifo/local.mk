@@ -16,6 +16,7 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/net.c mca_coll_gpufifo/net.h mca_coll_gpufifo/native.c mca_coll_gpufifo/native.h mca_coll_gpufifo/mapped.c mca_coll_gpufifo/mapped.h \
     mca_coll_gpufifo/mapped_blocks.c mca_coll_gpufifo/mapped_blocks.h \
     mca_coll_gpufifo/neighbours.c mca_coll_gpufifo/neighbours.h \
+    mca_coll_gpufifo/reduction.c mca_coll_gpufifo/reduction.h \
     mca_coll_gpufifo/coll/allreduce.c
 
 # Open MPI may be calling back when it closes the component: a thread of its own that releases memory, or somebody who put a

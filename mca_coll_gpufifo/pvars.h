@@ -14,7 +14,7 @@
 /* Paths of a collective with a device buffer, and of the device end of a message. Host-only calls pass through uncounted:
  * counting them would cost them time. */
 enum gf_path { GF_PATH_ONE_SHOT, GF_PATH_AGENT, GF_PATH_PLAYED, GF_PATH_RING, GF_PATH_TWO_SHOT, GF_PATH_ONE_SHOT_MAPPED,
-               GF_PATH_EXCHANGE, GF_PATH_EXCHANGE_COPY,
+               GF_PATH_EXCHANGE, GF_PATH_EXCHANGE_COPY, GF_PATH_REDUCE_MAPPED,
                GF_PATH_HOST_SEQUENCED, GF_PATH_LOCAL,
                GF_PATH_STAGED, GF_PATH_PT2PT_STAGED, GF_PATH_PT2PT_PULLED, GF_PATH_PT2PT_AGENT,
                GF_PATH_PT2PT_PIPED, GF_PATH_COUNT };

@@ -3,8 +3,9 @@
  * The collectives this component installs, and their functions: gf_coll_<slot> stands in the module's slot coll_<slot> and
  * has that slot's signature, whichever Open MPI this is built for.
  *
- * All but the blocking allreduce work by staging (stage.h): host-only calls go straight to the saved component. A slot that
- * the saved component leaves empty must stay empty, for there is nothing to stage to. Barrier has no buffer: not installed.
+ * All but the blocking allreduce work by staging (stage.h), where coll_gpufifo_mapped asks for nothing else (native.h): host-only
+ * calls go straight to the saved component. A slot that the saved component leaves empty must stay empty, for there is nothing to
+ * stage to. Barrier has no buffer: not installed.
  */
 #ifndef GF_MCA_COLL_H
 #define GF_MCA_COLL_H

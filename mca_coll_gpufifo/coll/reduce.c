@@ -3,6 +3,7 @@
  * MPI_Reduce and MPI_Allreduce, the latter but for its native path (allreduce.c).
  */
 #include "mca_coll_gpufifo/coll/describe.h"
+#include "mca_coll_gpufifo/reduction.h"
 
 /* Every rank contributes and has the result. In place, the contribution is where the result goes. */
 static struct gf_stage_call allreduce(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datatype_t *type)
@@ -86,9 +87,14 @@ int gf_coll_reduce(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_dataty
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
     struct gf_stage_call call;
+    const struct gf_reduction_call what = {.kind = GF_REDUCTION_REDUCE, .root = root, .count = (size_t)count, .type = type,
+                                           .op = op};
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = reduce(comm, root, sbuf, rbuf, count, type);
+    }
+    if (gf_reduction_does(&call, &what, "MPI_Reduce", module)) {
+        return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Reduce")) {
         call.result = saved->coll_reduce(call.send.host, call.recv.host, count, type, op, root, comm, saved->coll_reduce_module);

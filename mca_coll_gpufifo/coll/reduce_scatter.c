@@ -3,6 +3,7 @@
  * MPI_Reduce_scatter and MPI_Reduce_scatter_block.
  */
 #include "mca_coll_gpufifo/coll/describe.h"
+#include "mca_coll_gpufifo/reduction.h"
 
 /* Each rank contributes to all results and has one. In place, the contribution is in the receive buffer, and the result goes
  * to its start. */
@@ -16,16 +17,21 @@ static struct gf_stage_call describe(const void *sbuf, void *rbuf, size_t contri
                          rbuf, in_place ? contribution : none, gf_layout_equal(1, result, type));
 }
 
+static size_t sum(gf_mpi_counts counts, int ranks)
+{
+    size_t all = 0;
+
+    for (int rank = 0; rank < ranks; rank++) {
+        all += gf_mpi_count_at(counts, rank);
+    }
+    return all;
+}
+
 /* The counts are those of this rank's own group on an intercommunicator too. */
 static struct gf_stage_call reduce_scatter(ompi_communicator_t *comm, const void *sbuf, void *rbuf, gf_mpi_counts rcounts,
                                            ompi_datatype_t *type)
 {
-    size_t contributed = 0;
-
-    for (int rank = 0; rank < ompi_comm_size(comm); rank++) {
-        contributed += gf_mpi_count_at(rcounts, rank);
-    }
-    return describe(sbuf, rbuf, contributed, gf_mpi_count_at(rcounts, ompi_comm_rank(comm)), type);
+    return describe(sbuf, rbuf, sum(rcounts, ompi_comm_size(comm)), gf_mpi_count_at(rcounts, ompi_comm_rank(comm)), type);
 }
 
 int gf_coll_reduce_scatter(const void *sbuf, void *rbuf, gf_mpi_counts rcounts, ompi_datatype_t *type, ompi_op_t *op,
@@ -36,6 +42,14 @@ int gf_coll_reduce_scatter(const void *sbuf, void *rbuf, gf_mpi_counts rcounts, 
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = reduce_scatter(comm, sbuf, rbuf, rcounts, type);
+    }
+    if (gf_native_is_asked_for()) {
+        const struct gf_reduction_call what = {.kind = GF_REDUCTION_SCATTER, .first = sum(rcounts, ompi_comm_rank(comm)),
+                                               .count = sum(rcounts, ompi_comm_size(comm)), .type = type, .op = op};
+
+        if (gf_reduction_does(&call, &what, "MPI_Reduce_scatter", module)) {
+            return call.result;
+        }
     }
     if (gf_stage_begin(&call, comm, "MPI_Reduce_scatter")) {
         call.result = saved->coll_reduce_scatter(call.send.host, call.recv.host, rcounts, type, op, comm,
@@ -88,9 +102,14 @@ int gf_coll_reduce_scatter_block(const void *sbuf, void *rbuf, gf_mpi_count rcou
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
     struct gf_stage_call call;
+    const struct gf_reduction_call what = {.kind = GF_REDUCTION_SCATTER, .first = (size_t)ompi_comm_rank(comm) * (size_t)rcount,
+                                           .count = (size_t)ompi_comm_size(comm) * (size_t)rcount, .type = type, .op = op};
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = reduce_scatter_block(comm, sbuf, rbuf, rcount, type);
+    }
+    if (gf_reduction_does(&call, &what, "MPI_Reduce_scatter_block", module)) {
+        return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Reduce_scatter_block")) {
         call.result = saved->coll_reduce_scatter_block(call.send.host, call.recv.host, rcount, type, op, comm,

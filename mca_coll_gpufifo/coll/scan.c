@@ -3,6 +3,7 @@
  * MPI_Scan and MPI_Exscan.
  */
 #include "mca_coll_gpufifo/coll/describe.h"
+#include "mca_coll_gpufifo/reduction.h"
 
 /* has_result: rank 0 of an exclusive scan has none, but contributes all the same. */
 static struct gf_stage_call scan(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datatype_t *type, bool has_result)
@@ -19,9 +20,13 @@ int gf_coll_scan(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datatype
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
     struct gf_stage_call call;
+    const struct gf_reduction_call what = {.kind = GF_REDUCTION_SCAN, .count = (size_t)count, .type = type, .op = op};
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = scan(sbuf, rbuf, count, type, true);
+    }
+    if (gf_reduction_does(&call, &what, "MPI_Scan", module)) {
+        return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Scan")) {
         call.result = saved->coll_scan(call.send.host, call.recv.host, count, type, op, comm, saved->coll_scan_module);
@@ -66,9 +71,13 @@ int gf_coll_exscan(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_dataty
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
     struct gf_stage_call call;
+    const struct gf_reduction_call what = {.kind = GF_REDUCTION_EXSCAN, .count = (size_t)count, .type = type, .op = op};
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = scan(sbuf, rbuf, count, type, ompi_comm_rank(comm) > 0);
+    }
+    if (gf_reduction_does(&call, &what, "MPI_Exscan", module)) {
+        return call.result;
     }
     if (gf_stage_begin(&call, comm, "MPI_Exscan")) {
         call.result = saved->coll_exscan(call.send.host, call.recv.host, count, type, op, comm, saved->coll_exscan_module);

@@ -34,6 +34,13 @@ tests_mpi_test_exchange_LDADD = $(mpi_test_libs)
 TESTS += tests/mpi/exchange.sh
 dist_check_SCRIPTS += tests/mpi/exchange.sh
 
+check_PROGRAMS += tests/mpi/test_reductions
+tests_mpi_test_reductions_SOURCES = tests/mpi/test_reductions.c
+tests_mpi_test_reductions_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_test_reductions_LDADD = $(mpi_test_libs)
+TESTS += tests/mpi/reductions.sh
+dist_check_SCRIPTS += tests/mpi/reductions.sh
+
 check_PROGRAMS += tests/mpi/test_memory
 tests_mpi_test_memory_SOURCES = tests/mpi/test_memory.c tests/mpi/pt2pt_buffers.c tests/mpi/pt2pt_buffers.h
 tests_mpi_test_memory_CPPFLAGS = $(mpi_test_cppflags)

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * From a call's description to this rank's part of a reduction.
+ */
+#include "mca_coll_gpufifo/reduction.h"
+
+#include "core/reduction.h"
+#include "mca_coll_gpufifo/datatype.h"
+#include "mca_coll_gpufifo/device_memory.h"
+#include "mca_coll_gpufifo/op.h"
+#include "mca_coll_gpufifo/stage_pool.h"
+
+/* One call, as this rank sees it. */
+struct call {
+    struct gf_native_call native;      /* first */
+    const struct gf_reduction_call *what;
+    int rank, ranks;
+    struct gf_reduce reduce;
+    struct gf_stage_pool *pool;        /* that `aside` is from */
+    struct gf_device_piece *aside;     /* null: there is none */
+};
+
+/* Elements of one part, or none. */
+static size_t elements(const struct gf_layout *layout)
+{
+    return layout->end > layout->begin ? layout->count : 0;
+}
+
+/* False: not in device memory, or not in one allocation. */
+static bool place(void *user, size_t bytes, struct gf_mapped_buffer *buffer)
+{
+    if (bytes == 0) {
+        return true;
+    }
+    *buffer = (struct gf_mapped_buffer){.address = user, .bytes = bytes};
+    gf_memory_locate(user, &buffer->where);
+    return buffer->where.kind == GF_MEMORY_DEVICE &&
+           bytes <= buffer->where.size - (size_t)(buffer->address - (char *)buffer->where.base);
+}
+
+/* The contributions of which ranks this rank's elements are made of. */
+static int count_inputs(const struct call *call)
+{
+    switch (call->what->kind) {
+    case GF_REDUCTION_SCAN:
+        return call->rank + 1;
+    case GF_REDUCTION_EXSCAN:
+        return call->rank;
+    default:
+        return call->ranks;
+    }
+}
+
+/* In place, do other ranks load from where this rank's result goes? What the root of a reduce and the first rank of a scatter
+ * contribute there, they load alone, element by element as they store; the last rank of a scan likewise, or nobody. */
+static bool is_exposed(const struct call *call)
+{
+    switch (call->what->kind) {
+    case GF_REDUCTION_REDUCE:
+        return false;
+    case GF_REDUCTION_SCATTER:
+        return call->rank > 0;
+    default:
+        return call->rank < call->ranks - 1;
+    }
+}
+
+/* Before the ranks agree, so that one that has no memory can still say no. */
+static const char *make_room_aside(struct call *call)
+{
+    struct gf_reason why;
+
+    if (gf_stage_pool_get(mca_coll_gpufifo_component.staging, call->native.ordinal, &call->pool, &why) != GF_OK ||
+        gf_device_memory_alloc(gf_stage_pool_memory(call->pool), call->reduce.recv.bytes, &call->aside, &why) != GF_OK) {
+        return "there is no device memory for a result in place";
+    }
+    call->reduce.aside = call->aside->address;
+    return NULL;
+}
+
+/* What this rank contributes and makes, or why it cannot do so natively. */
+static const char *describe(struct gf_native_call *native)
+{
+    struct call *call = (struct call *)native;
+    const struct gf_reduction_call *what = call->what;
+    const struct gf_stage_call *stage = native->stage;
+    struct gf_reduce *r = &call->reduce;
+    bool in_place = stage->send.user == MPI_IN_PLACE;
+
+    call->rank = ompi_comm_rank(native->module->comm);
+    call->ranks = ompi_comm_size(native->module->comm);
+    if (!gf_datatype_element(what->type, &r->type) || !gf_op_predefined(what->op, &r->op) || !gf_op_allowed(r->type, r->op)) {
+        return "its type or operation is none of those that the device knows";
+    }
+    r->first = what->first;
+    r->count = elements(&stage->recv.out);
+    r->inputs = r->count ? count_inputs(call) : 0;
+    r->what[0] = ((uint64_t)what->kind + 1) << 48 | (uint64_t)what->root << 32 | (uint64_t)r->type << 16 | (uint64_t)r->op;
+    r->what[1] = what->count;
+    if (!place(in_place ? stage->recv.user : stage->send.user, what->count * gf_type_size(r->type), &r->send) ||
+        !place(stage->recv.user, r->count * gf_type_size(r->type), &r->recv)) {
+        return "this rank's buffers are not in one allocation of device memory each";
+    }
+    if (r->recv.address && r->recv.where.ordinal != r->send.where.ordinal) {
+        return "this rank's buffers are on two devices";
+    }
+    native->ordinal = r->send.where.ordinal;
+    return in_place && r->count > 0 && is_exposed(call) ? make_room_aside(call) : NULL;
+}
+
+static gf_status run(struct gf_native_call *native, struct gf_reason *why)
+{
+    struct call *call = (struct call *)native;
+    gf_comm *comm = native->module->device_comm;
+    gf_status status = gf_comm_reduce(comm, &call->reduce, why);
+
+    if (status == GF_OK) {
+        gf_pvars_count(&mca_coll_gpufifo_component.pvars,
+                       gf_comm_last_reduce(comm)->algorithm == GF_PLAN_LOCAL ? GF_PATH_LOCAL : GF_PATH_REDUCE_MAPPED,
+                       gf_native_bytes(native->stage));
+    }
+    return status;
+}
+
+bool gf_reduction_run(struct gf_stage_call *stage, const struct gf_reduction_call *what, const char *function,
+                      mca_coll_base_module_t *module)
+{
+    struct call call = {.native = {.stage = stage, .module = (mca_coll_gpufifo_module_t *)module, .function = function,
+                                   .describe = describe, .run = run},
+                        .what = what, .reduce = {.name = function}};
+    bool done = gf_native_call_run(&call.native);
+
+    if (call.aside) {
+        gf_device_memory_free(gf_stage_pool_memory(call.pool), call.aside);
+    }
+    return done;
+}
