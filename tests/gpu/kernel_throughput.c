@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "tests/gpu/kernel_ranks.h"
+#include "tests/gpu/times.h"
 
 enum { RANKS = 2, MOST_CHANNELS = 64, PACKED_WORD = 8, WARM = 2 };
 
@@ -96,9 +97,13 @@ static void measure(struct kr *t, const struct kernel *kernel, int times)
 {
     run_often(t, kernel, WARM);
     tell_profiler("cuProfilerStart");
+    double since = times_now();
+
     run_often(t, kernel, times);
+    double spent = times_now() - since;
+
     tell_profiler("cuProfilerStop");
-    printf("ran %s\n", kernel->name);
+    printf("ran %s, %.1f us each of %d\n", kernel->name, spent / times, times);
     fflush(stdout);
 }
 

@@ -61,7 +61,7 @@ tests_gpu_test_device_kernels_CFLAGS = $(AM_CFLAGS) $(kernel_cflags)
 tests_gpu_test_device_kernels_LDADD = libgfcore.la libgpufifo.la -lm
 check_PROGRAMS += tests/gpu/kernel_throughput
 tests_gpu_kernel_throughput_SOURCES = tests/gpu/kernel_throughput.c tests/gpu/kernel_ranks.c tests/gpu/kernel_ranks.h \
-    tests/gpu/kernel_runs.c
+    tests/gpu/kernel_runs.c $(tests_gpu_times)
 tests_gpu_kernel_throughput_LDADD = libgfcore.la libgpufifo.la -ldl
 EXTRA_DIST += tests/gpu/ncu_table.py
 TESTS += tests/gpu/kernels.sh

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A small table from what ncu wrote with --csv --print-units base: time, bytes from and to memory, share of the peak.
 
-    ncu_table.py FILE [NAME...]      NAME or NAME*TIMES: of each row in turn, where they are ranges that have no kernel's name;
-                                     TIMES: so often it ran in the range
+    ncu_table.py FILE [NAME*TIMES@US...]     of each row in turn, where they are ranges that have no kernel's name. TIMES: so often
+                                             it ran in the range. US: microseconds that it takes where no profiler looks, which slows
+                                             the launches of a range: of ncu's then only the bytes are believed
 """
 import csv
 import sys
@@ -36,11 +37,15 @@ def main():
     names = dict(zip(rows, sys.argv[2:]))
     print(f"{'':24}  {'us':>9}  {'read GB/s':>9}  {'written':>9}  {'of the peak':>11}")
     for key, metrics in rows.items():
-        time, read, written = (number(metrics, name) for name in (TIME, READ, WRITTEN))
+        looked, read, written, share = (number(metrics, name) for name in (TIME, READ, WRITTEN, PEAK))
+        named, _, alone = names.get(key, kernels[key]).partition("@")
+        name, _, times = named.partition("*")
+        time = float(alone) * 1e3 * int(times or 1) if alone else looked
         rates = [bytes_ / time if bytes_ is not None and time else None for bytes_ in (read, written)]
-        name, _, times = names.get(key, kernels[key]).partition("*")
+        if share is not None and looked and time:
+            share *= looked / time
         print(f"{name:24}  {text(time and time / 1e3 / int(times or 1), '9.1f'):>9}  {text(rates[0], '9.0f'):>9}  "
-              f"{text(rates[1], '9.0f'):>9}  {text(number(metrics, PEAK), '9.1f'):>9} %")
+              f"{text(rates[1], '9.0f'):>9}  {text(share, '9.1f'):>9} %")
     missing = [key for key, metrics in rows.items() if number(metrics, PEAK) is None]
     sys.exit(f"no figure of the throughput in {len(missing)} rows" if missing else 0)
 
