@@ -50,8 +50,8 @@ void stage_case_fill(struct stage_case *c, uint64_t seed);
 /* Counts one check a buffer; false if one failed. form: for the message. */
 bool stage_case_check(struct stage_case *c, const char *form);
 
-/* Overwrites what this rank has sent, as a program may as soon as its call is complete, and says so to the check: is anybody still
- * fetching it? */
+/* Overwrites what this rank has sent, as a program may as soon as its call is complete, and says so to the check: is anybody
+ * still fetching it? */
 void stage_case_spoil(struct stage_case *c);
 void stage_case_free(struct stage_case *c);
 

@@ -20,8 +20,8 @@ enum {
     FEWER = 5                              /* first, and on host buffers */
 };
 
-/* Peers keep some mappings of buffers that were freed, and malloc may need more at one time than at another. A leak a call would be
- * thousands. */
+/* Peers keep some mappings of buffers that were freed, and malloc may need more at one time than at another. A leak a call would
+ * be thousands. */
 static const struct resources few = {.descriptors = 8, .mappings = 100, .heap = 100000, .device_pieces = 8};
 
 struct arrays {

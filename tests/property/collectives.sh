@@ -22,7 +22,10 @@ for round in $(seq "${PROPERTY_RUNS:-$runs}"); do
     device=$picked
     pick 0 2048
     pack=$picked
+    pick 0 0 1
+    deterministic=$picked
     run "$ranks" "$device" "+seed=$round" mapped="$mapped" transport="$transport" pack_bytes="$pack" \
+        deterministic="$deterministic" \
         tests/property/collectives_property --seed "$((seed / 65536 * 1000))" --rounds "${PROPERTY_ROUNDS:-$rounds}"
 done
 finish

@@ -6,7 +6,8 @@ echo "PROPERTY_SEED=$seed"
 
 # pick WORD...: one of them, by the seed
 pick() {
-    seed=$(((seed * 1103515245 + 12345) % 2147483648))      # the C standard's example generator; its high bits are good enough here
+    # The C standard's example generator; its high bits are good enough here.
+    seed=$(((seed * 1103515245 + 12345) % 2147483648))
     shift $((seed / 65536 % $#))
     picked=$1
 }
