@@ -7,9 +7,13 @@
 info="$(dirname "$MPIRUN")/ompi_info"
 for osc in $("$info" --parsable | sed -n 's/^mca:osc:\([a-z0-9]*\):version:.*/\1/p' | sort -u); do
     case $osc in
-    monitoring | ucx | portals4) continue ;;
+    monitoring | portals4) continue ;;
+    ucx)
+        over_ucx || continue
+        MPIRUN_OPTIONS="$MPIRUN_OPTIONS --mca osc ucx"
+        ;;
+    *) MPIRUN_OPTIONS="--mca osc $osc" ;;
     esac
-    MPIRUN_OPTIONS="--mca osc $osc"
     for ranks in 1 2 3; do
         run $ranks tests/mpi/test_onesided
     done

@@ -44,12 +44,8 @@ traffic() {
 }
 
 traffic 1
-if "$(dirname "$MPIRUN")/ompi_info" --parsable | grep -q "^mca:pml:ucx:"; then
-    export UCX_TLS=self,tcp,sysv,posix
-    MPIRUN_OPTIONS="--mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any"
+if over_ucx; then
     traffic 2
-else
-    echo "this Open MPI has no pml ucx"
 fi
 
 MPIRUN_OPTIONS="--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include sockets"

@@ -18,9 +18,7 @@ done
 programs
 programs +solo
 programs +noipc
-if "$(dirname "$MPIRUN")/ompi_info" --parsable | grep -q "^mca:pml:ucx:"; then
-    export UCX_TLS=self,tcp,sysv,posix
-    MPIRUN_OPTIONS="--mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any"
+if over_ucx; then
     programs
 fi
 finish

@@ -53,9 +53,7 @@ else
     run 4 pipe_bytes=2000 tests/mpi/test_pt2pt_probe
     MPIRUN_OPTIONS=
 fi
-if "$(dirname "$MPIRUN")/ompi_info" --parsable | grep -q "^mca:pml:ucx:"; then
-    export UCX_TLS=self,tcp,sysv,posix
-    MPIRUN_OPTIONS="--mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any"
+if over_ucx; then
     traffic 4
 fi
 MPIRUN_OPTIONS="--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include sockets"

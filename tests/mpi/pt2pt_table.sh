@@ -10,9 +10,7 @@ for ranks in 1 2; do
     run $ranks $table
     run_prints "the PML's functions stay replaced: somebody replaced ours" $ranks verbose=1 $table above
 done
-if "$(dirname "$MPIRUN")/ompi_info" --parsable | grep -q "^mca:pml:ucx:"; then
-    export UCX_TLS=self,tcp,sysv,posix
-    MPIRUN_OPTIONS="--mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any"
+if over_ucx; then
     run 2 $table
 fi
 

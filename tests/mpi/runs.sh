@@ -12,6 +12,7 @@
 #   run_fails TEXT RANKS ... PROGRAM      must print TEXT and end with something else than 0
 #   run_says TEXT RANKS ... PROGRAM       must print TEXT, and end anyhow
 #   wait_until SECONDS COMMAND...        whether it came true in time, which is generous: nothing is measured
+#   over_ucx                              what follows goes over the PML ucx; false, and says so, where there is none
 #   skip N WHY                            N runs that this machine cannot make
 #   finish
 #
@@ -130,6 +131,16 @@ run_silent() {
 
 run_fails() {
     launch_until_said nonzero "$@"
+}
+
+over_ucx() {
+    if "$(dirname "$MPIRUN")/ompi_info" --parsable | grep -q "^mca:pml:ucx:"; then
+        export UCX_TLS=self,tcp,sysv,posix
+        MPIRUN_OPTIONS="--mca pml ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any"
+    else
+        echo "this Open MPI has no pml ucx"
+        return 1
+    fi
 }
 
 wait_until() {

@@ -3,10 +3,13 @@
  * Messages with device buffers between a job and the one that it spawns. Each process exchanges with all of the other side,
  * through the intercommunicator, and then with its neighbours in the communicator merged of both. Both also reduce.
  *   test_pt2pt_spawn CHILDREN
+ *   test_pt2pt_spawn CHILDREN connected      spawns two jobs, which do the same with one another when the one has connected to
+ *                                            the other
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/mpi/pt2pt_buffers.h"
 
@@ -129,24 +132,79 @@ static void all_ways(struct harness *h, MPI_Comm inter, bool child)
     MPI_Comm_free(&merged);
 }
 
+static void spawn(char *program, char **arguments, int children, MPI_Comm *inter)
+{
+    MPI_Comm_spawn(program, arguments, children, MPI_INFO_NULL, 0, MPI_COMM_WORLD, inter, MPI_ERRCODES_IGNORE);
+}
+
+/* Both sides come to know of the failures of either. */
+static void part(struct harness *h, MPI_Comm *inter)
+{
+    int failures = (int)h->failures, result;
+
+    MPI_Allreduce(&failures, &result, 1, MPI_INT, MPI_SUM, *inter);
+    harness_check(h, result == 0, "the other job found %d failures", result);
+    MPI_Comm_disconnect(inter);
+}
+
+/* The parent of two jobs hands the one's port to the other. */
+static void introduce(struct harness *h, char **argv, int children)
+{
+    char *accepts[] = {argv[1], "accepts", NULL}, *connects[] = {argv[1], "connects", NULL}, port[MPI_MAX_PORT_NAME];
+    MPI_Comm host, guest;
+
+    spawn(argv[0], accepts, children, &host);
+    spawn(argv[0], connects, children, &guest);
+    if (h->rank == 0) {
+        MPI_Recv(port, sizeof port, MPI_CHAR, 0, TAG, host, MPI_STATUS_IGNORE);
+        MPI_Send(port, sizeof port, MPI_CHAR, 0, TAG, guest);
+    }
+    part(h, &host);
+    part(h, &guest);
+}
+
+static void meet(struct harness *h, bool accepts, MPI_Comm parent)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm inter;
+
+    if (accepts) {
+        if (h->rank == 0) {
+            MPI_Open_port(MPI_INFO_NULL, port);
+            MPI_Send(port, sizeof port, MPI_CHAR, 0, TAG, parent);
+        }
+        MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
+    } else {
+        if (h->rank == 0) {
+            MPI_Recv(port, sizeof port, MPI_CHAR, 0, TAG, parent, MPI_STATUS_IGNORE);
+        }
+        MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
+    }
+    all_ways(h, inter, !accepts);
+    part(h, &inter);
+    part(h, &parent);
+}
+
 int main(int argc, char **argv)
 {
+    int children = argc > 1 ? atoi(argv[1]) : 1;
+    const char *role = argc > 2 ? argv[2] : "";
     struct harness h;
     MPI_Comm parent, inter;
-    int children, failures, result;
 
     harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
-    children = argc > 1 ? atoi(argv[1]) : 1;
     MPI_Comm_get_parent(&parent);
-    if (parent == MPI_COMM_NULL) {
-        MPI_Comm_spawn(argv[0], argv + 1, children, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
+    if (strcmp(role, "connected") == 0) {
+        introduce(&h, argv, children);
+    } else if (role[0] != '\0') {
+        meet(&h, strcmp(role, "accepts") == 0, parent);
     } else {
         inter = parent;
+        if (parent == MPI_COMM_NULL) {
+            spawn(argv[0], argv + 1, children, &inter);
+        }
+        all_ways(&h, inter, parent != MPI_COMM_NULL);
+        part(&h, &inter);
     }
-    all_ways(&h, inter, parent != MPI_COMM_NULL);
-    failures = (int)h.failures;
-    MPI_Allreduce(&failures, &result, 1, MPI_INT, MPI_SUM, inter);
-    harness_check(&h, result == 0, "the other job found %d failures", result);
-    MPI_Comm_disconnect(&inter);
     return harness_finish(&h);
 }
