@@ -184,7 +184,7 @@ void stage_case_free(struct stage_case *c)
     for (int i = 0; i < 4; i++) {
         if (all[i]->bytes > 0) {
             stage_memory_give(c->h, i < 2 ? c->place.store : NULL, &all[i]->block,
-                              stage_draw(c->choice.seed, c->h->rank, 60 + i, 5) > 0);
+                              stage_draw(c->choice.seed, c->h->rank, 60 + i, 64) > 0);
         }
     }
     free(c->recv_before);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The first kept block that will do.
+ * The block that was given last and will do, so that few come again and again.
  */
 #include "tests/mpi/stage_memory.h"
 
@@ -11,7 +11,7 @@ struct stage_block stage_memory_take(struct harness *h, struct stage_store *stor
     struct stage_block block = {.kind = kind, .bytes = bytes};
     void *address;
 
-    for (int i = 0; store && i < store->count; i++) {
+    for (int i = store ? store->count - 1 : -1; i >= 0; i--) {
         if (store->kept[i].kind == kind && store->kept[i].bytes >= bytes) {
             block = store->kept[i];
             store->kept[i] = store->kept[--store->count];
