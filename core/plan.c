@@ -5,6 +5,7 @@
  */
 #include "core/plan.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -131,7 +132,17 @@ static enum gf_topology topology_of(const struct gf_plan_input *input)
     return !input->kernels_may_wait ? GF_TOPOLOGY_TURNS : input->shared ? GF_TOPOLOGY_SHARED : GF_TOPOLOGY_DEVICES;
 }
 
-/* An algorithm over mapped buffers, if by the table it is the fastest. */
+/* What one-shot takes by the agent, where it may come to it: what is not of one piece does not. */
+static double expect_agent(const struct gf_config *config, const struct gf_plan_input *input, size_t bytes)
+{
+    int blocks = gf_tuner_one_shot_blocks(bytes, config->ll_slot_bytes, input->blocks);
+    int players = blocks < config->agent_blocks ? blocks : config->agent_blocks;
+    bool may = input->agents && bytes <= config->ll_slot_bytes && available(input, GF_PLAN_ONE_SHOT);
+
+    return may ? gf_tuner_agent_us(bytes, input->ranks, players > 0 ? players : 1) : INFINITY;
+}
+
+/* An algorithm over mapped buffers, if by the table it is the fastest, and takes no longer than the agent. */
 static bool decide_mapped(const struct gf_config *config, const struct gf_plan_input *input, enum gf_algorithm algorithm,
                           unsigned rivals, size_t bytes, struct gf_plan *plan)
 {
@@ -139,13 +150,14 @@ static bool decide_mapped(const struct gf_config *config, const struct gf_plan_i
     enum gf_topology topology = topology_of(input);
     enum gf_algorithm rival;
 
-    if (!may_map(config, input, algorithm)
+    double us = gf_tuning_figure(tuning, topology, input->ranks, algorithm, bytes).us;
+
+    if (!may_map(config, input, algorithm) || us > expect_agent(config, input, bytes)
         || !gf_tuning_is_least(tuning, topology, input->ranks, algorithm, rivals, bytes, &rival)) {
         return false;
     }
     decide(plan, algorithm, "%s: %zu bytes on %d ranks take by the table %.1f us, %s %.1f us", gf_algorithm_name(algorithm), bytes,
-           input->ranks, gf_tuning_figure(tuning, topology, input->ranks, algorithm, bytes).us, gf_algorithm_name(rival),
-           gf_tuning_figure(tuning, topology, input->ranks, rival, bytes).us);
+           input->ranks, us, gf_algorithm_name(rival), gf_tuning_figure(tuning, topology, input->ranks, rival, bytes).us);
     return true;
 }
 
@@ -224,11 +236,9 @@ static void consider_agent(const struct gf_config *config, const struct gf_plan_
     if (plan->algorithm != GF_PLAN_ONE_SHOT) {
         return;
     }
-    int players = plan->blocks < config->agent_blocks ? plan->blocks : config->agent_blocks;
-    double agent_us = gf_tuner_agent_us(bytes, input->ranks, players > 0 ? players : 1);
+    double agent_us = expect_agent(config, input, bytes);
 
-    plan->agent = input->agents && plan->pieces == 1
-        && agent_us < gf_tuner_one_shot_us(bytes, input->ranks, plan->blocks);
+    plan->agent = plan->pieces == 1 && agent_us < gf_tuner_one_shot_us(bytes, input->ranks, plan->blocks);
     if (plan->agent) {
         snprintf(plan->reason + length, sizeof plan->reason - length, "; by the agent, where it is there %.1f us",
                  agent_us);

@@ -112,7 +112,7 @@ judge nonzero "without --compare"
 plot "" latency
 judge nonzero 'unexpected argument "latency"'
 plot "" --help
-judge zero "pull_copy_engine *latency *strict=true transport=p2p pull=copy_engine"
+judge zero "pull_copy_engine *latency *strict=true agent=off transport=p2p pull=copy_engine"
 
 for python in python3 /usr/bin/python3; do
     "$python" -c "import matplotlib" 2> /dev/null && ln -s "$(command -v $python)" "$folder/python" && break

@@ -40,8 +40,9 @@ static void check_known(const struct gf_config *config, int ranks, int blocks, s
     input.type = GF_INT8;
     input.ranks = ranks;
     input.blocks = blocks;
-    for (int kind = 0; kind < 4; kind++) {
+    for (int kind = 0; kind < 8; kind++) {
         input.shared = kind & 1;
+        input.agents = kind & 4;
         input.unavailable = kind & 2 ? 1u << GF_PLAN_TWO_SHOT : 0;
         struct gf_plan plan = plan_of(config, &input);
 
@@ -140,6 +141,28 @@ static void test_a_table_chooses(void **state)
                         "one-shot over mapped buffers: 2500 bytes on 2 ranks take by the table 20.0 us, host 25.0 us");
 }
 
+/* A mapping is not worth it where the agent may come sooner. */
+static void test_the_agent_comes_before_a_mapping(void **state)
+{
+    static const struct gf_tuning_row rows[] = {
+        { GF_TOPOLOGY_SHARED, 8, GF_PLAN_ONE_SHOT, 8, 23 }, { GF_TOPOLOGY_SHARED, 8, GF_PLAN_RING, 8, 60 },
+        { GF_TOPOLOGY_SHARED, 8, GF_PLAN_TWO_SHOT, 8, 22 }, { GF_TOPOLOGY_SHARED, 8, GF_PLAN_TWO_SHOT, 1 << 20, 22 },
+    };
+    const struct gf_tuning tuning = { rows, sizeof rows / sizeof rows[0], 1, 1 };
+    struct gf_config config = default_config();
+    struct gf_plan_input input = default_input(2);
+
+    (void)state;
+    config.tuning = &tuning;
+    config.agent_blocks = 1;
+    input.ranks = 8;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_TWO_SHOT);
+    input.agents = true;
+    assert_true(plan_of(&config, &input).agent);
+    input.count = 16 * KIB;
+    assert_int_equal(plan_of(&config, &input).algorithm, GF_PLAN_TWO_SHOT);
+}
+
 /* An algorithm's figures grow with the size, in random steps. */
 static size_t random_rows(struct gf_tuning_row *rows, int ranks)
 {
@@ -205,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_the_table_built_in_chooses_as_is_known),
         cmocka_unit_test(test_figures_between_rows),
         cmocka_unit_test(test_a_table_chooses),
+        cmocka_unit_test(test_the_agent_comes_before_a_mapping),
         cmocka_unit_test(test_the_fastest_is_chosen),
     };
 
