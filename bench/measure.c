@@ -48,7 +48,8 @@ static void *device_alloc(struct bench *bench, enum gpufifo_memory kind, size_t 
 static const struct bench_test *test_of(enum bench_kind kind)
 {
     static const struct bench_test *const tests[] = {
-        [BENCH_ALLREDUCE] = &allreduce_test, [BENCH_LATENCY] = &latency_test, [BENCH_BANDWIDTH] = &bandwidth_test,
+        [BENCH_ALLREDUCE] = &reduction_test, [BENCH_REDUCE] = &reduction_test, [BENCH_REDUCE_SCATTER] = &reduction_test,
+        [BENCH_SCAN] = &reduction_test, [BENCH_LATENCY] = &latency_test, [BENCH_BANDWIDTH] = &bandwidth_test,
         [BENCH_BIBANDWIDTH] = &bibandwidth_test, [BENCH_MULTI] = &multi_test,
         [BENCH_ALLTOALL] = &exchange_test, [BENCH_ALLGATHER] = &exchange_test, [BENCH_BCAST] = &exchange_test,
     };

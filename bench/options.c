@@ -20,6 +20,8 @@ static const char usage[] =
     "       gpufifo-bench --plot FILE.svg [--mechanisms NAME,...] [--ranks N] [--rounds N] [options]\n"
     "Measures MPI by size, on device buffers, and checks every result. TEST is one of\n"
     "  allreduce                  MPI_Allreduce (the default)\n"
+    "  reduce, reduce_scatter, scan\n"
+    "                             MPI_Reduce to rank 0, MPI_Reduce_scatter_block, MPI_Scan: sizes are those of a contribution\n"
     "  alltoall, allgather, bcast blocks of bytes of all ranks, or of rank 0, for all\n"
     "  latency                    half a round trip of a message between two ranks\n"
     "  bandwidth                  a window of messages in flight from one rank to another\n"
@@ -31,9 +33,9 @@ static const char usage[] =
     "  --iterations N             samples of a size (default 200; a fifth of it above 1M, a twentieth above 32M)\n"
     "  --warmup N                 calls before them (default 20)\n"
     "  --window N                 messages in flight (default 64; fewer where they would take more than 1G)\n"
-    "  --type NAME                of allreduce: float, double, int8, int32, int64 (default float)\n"
-    "  --op NAME                  of allreduce: sum, prod, max, min (default sum)\n"
-    "  --memory KIND[,KIND]       host, pinned, managed, device, vmm, vmm_private, pool: of allreduce's send\n"
+    "  --type NAME                of reductions: float, double, int8, int32, int64 (default float)\n"
+    "  --op NAME                  of reductions: sum, prod, max, min (default sum)\n"
+    "  --memory KIND[,KIND]       host, pinned, managed, device, vmm, vmm_private, pool: of a collective's send\n"
     "                             and receive buffer, else of the first and the second rank of a pair (default device,device)\n"
     "  --device NAME              cuda or emulated (default: as the environment says, else a GPU)\n"
     "  --staged                   measure in turn with it what a program without gpufifo would do: copy to pinned host memory,\n"
@@ -73,7 +75,9 @@ static const char *const memory_names[] = { [GPUFIFO_MEMORY_HOST] = "host", [GPU
 static const char *const test_names[] = { [BENCH_ALLREDUCE] = "allreduce", [BENCH_LATENCY] = "latency",
                                           [BENCH_BANDWIDTH] = "bandwidth", [BENCH_BIBANDWIDTH] = "bibandwidth",
                                           [BENCH_MULTI] = "multi", [BENCH_ALLTOALL] = "alltoall",
-                                          [BENCH_ALLGATHER] = "allgather", [BENCH_BCAST] = "bcast" };
+                                          [BENCH_ALLGATHER] = "allgather", [BENCH_BCAST] = "bcast",
+                                          [BENCH_REDUCE] = "reduce", [BENCH_REDUCE_SCATTER] = "reduce_scatter",
+                                          [BENCH_SCAN] = "scan" };
 
 const char *test_name(enum bench_kind kind)
 {
@@ -141,8 +145,8 @@ static enum bench_kind test_read(const char *name)
             return (enum bench_kind)kind;
         }
     }
-    fprintf(stderr, "gpufifo-bench: there is no test \"%s\", only allreduce, alltoall, allgather, bcast, latency, bandwidth, "
-                    "bibandwidth and multi\n", name);
+    fprintf(stderr, "gpufifo-bench: there is no test \"%s\", only allreduce, reduce, reduce_scatter, scan, alltoall, "
+                    "allgather, bcast, latency, bandwidth, bibandwidth and multi\n", name);
     exit(1);
 }
 

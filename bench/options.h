@@ -27,7 +27,7 @@ struct bench_op {
 
 /* What is measured. */
 enum bench_kind { BENCH_ALLREDUCE, BENCH_LATENCY, BENCH_BANDWIDTH, BENCH_BIBANDWIDTH, BENCH_MULTI,
-                  BENCH_ALLTOALL, BENCH_ALLGATHER, BENCH_BCAST };
+                  BENCH_ALLTOALL, BENCH_ALLGATHER, BENCH_BCAST, BENCH_REDUCE, BENCH_REDUCE_SCATTER, BENCH_SCAN };
 
 enum { COMPARE_MOST = 4 };
 
@@ -39,9 +39,9 @@ struct bench_options {
     int iterations;                           /* samples of a size; a fifth above 1 MiB, a twentieth above 32 MiB, at least 5 */
     int warmup;                               /* calls before them */
     int window;                               /* messages in flight of the bandwidths */
-    const struct bench_type *type;            /* of MPI_Allreduce, as op */
+    const struct bench_type *type;            /* of reductions, as op */
     const struct bench_op *op;
-    enum gpufifo_memory send, recv;           /* of MPI_Allreduce's buffers; else of the first and of the second rank of a pair */
+    enum gpufifo_memory send, recv;           /* of a collective's buffers; else of the first and of the second rank of a pair */
     const char *device;                       /* null: as the environment says */
     bool staged;                              /* measure beside it: copies, and MPI on host memory */
     const char *json;                         /* file, or null */

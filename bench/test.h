@@ -37,7 +37,8 @@ struct bench_test {
     void (*rates)(const struct bench *bench, struct figures *figures);
 };
 
-extern const struct bench_test allreduce_test;
+/* Allreduce, reduce, reduce-scatter and scan; reduction.c */
+extern const struct bench_test reduction_test;
 
 /* Alltoall, allgather and bcast; exchange.c */
 extern const struct bench_test exchange_test;

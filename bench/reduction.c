@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI_Allreduce: all ranks meet in a host barrier, which is not timed, then each takes the time of one call.
+ * MPI_Allreduce, MPI_Reduce, MPI_Reduce_scatter_block and MPI_Scan: a message is what each rank contributes. All ranks meet in a
+ * host barrier, which is not timed, then each takes the time of one call.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,16 +12,31 @@
 #include "bench/test.h"
 
 /* Values repeat after PERIOD elements, so one block of whole periods serves for a buffer of any size. */
-enum { PERIOD = 5, BLOCK_ELEMENTS = PERIOD << 18 };
+enum { PERIOD = 5, BLOCK_ELEMENTS = PERIOD << 18, ROOT = 0 };
+
+static bool is(const struct bench *bench, enum bench_kind kind)
+{
+    return bench->options->kind == kind;
+}
 
 static void title(const struct bench *bench, char *text, size_t bytes)
 {
-    snprintf(text, bytes, "MPI_Allreduce, %s of %s", bench->options->op->name, bench->options->type->name);
+    const char *name = is(bench, BENCH_REDUCE) ? "Reduce" : is(bench, BENCH_REDUCE_SCATTER) ? "Reduce_scatter_block"
+        : is(bench, BENCH_SCAN) ? "Scan" : "Allreduce";
+
+    snprintf(text, bytes, "MPI_%s, %s of %s", name, bench->options->op->name, bench->options->type->name);
+}
+
+/* A contribution has elements of all ranks' results, or of one result. */
+static size_t parts(const struct bench *bench)
+{
+    return is(bench, BENCH_REDUCE_SCATTER) ? (size_t)bench->ranks : 1;
 }
 
 static const char *unfit(const struct bench *bench)
 {
-    return bench->options->max < bench->options->type->bytes ? "--max is smaller than one element" : NULL;
+    return bench->options->max < parts(bench) * bench->options->type->bytes ? "--max is smaller than one element of each result"
+                                                                            : NULL;
 }
 
 static void memory(const struct bench *bench, enum gpufifo_memory *send, enum gpufifo_memory *recv, size_t *bytes)
@@ -31,10 +48,16 @@ static void memory(const struct bench *bench, enum gpufifo_memory *send, enum gp
 
 static size_t count_elements(const struct bench *bench, size_t *bytes)
 {
-    size_t count = *bytes / bench->options->type->bytes;
+    size_t count = *bytes / bench->options->type->bytes / parts(bench) * parts(bench);
 
     *bytes = count * bench->options->type->bytes;
     return count;
+}
+
+/* Elements that this rank gets. */
+static size_t count_results(const struct bench *bench, size_t count)
+{
+    return is(bench, BENCH_REDUCE) && bench->rank != ROOT ? 0 : count / parts(bench);
 }
 
 /* Element i of a rank's buffer; small whole numbers, so that every order of the reduction gives the same result. */
@@ -60,7 +83,7 @@ static int expected_value(const struct bench *bench, size_t i)
 {
     int result = contribution(bench, 0, i);
 
-    for (int rank = 1; rank < bench->ranks; rank++) {
+    for (int rank = 1; rank < (is(bench, BENCH_SCAN) ? bench->rank + 1 : bench->ranks); rank++) {
         result = combine(bench->options->op->op, result, contribution(bench, rank, i));
     }
     return result;
@@ -77,12 +100,13 @@ static void element_put(enum element element, void *to, size_t i, int value)
     }
 }
 
-static char *block_create(const struct bench *bench, int (*value)(const struct bench *bench, size_t i))
+/* From element `first` of a contribution on. */
+static char *block_create(const struct bench *bench, size_t first, int (*value)(const struct bench *bench, size_t i))
 {
     char *block = bench_host_alloc(bench, BLOCK_ELEMENTS * bench->options->type->bytes);
 
     for (size_t i = 0; i < BLOCK_ELEMENTS; i++) {
-        element_put(bench->options->type->element, block, i, value(bench, i % PERIOD));
+        element_put(bench->options->type->element, block, i, value(bench, (first + i) % PERIOD));
     }
     return block;
 }
@@ -90,7 +114,7 @@ static char *block_create(const struct bench *bench, int (*value)(const struct b
 static void fill(const struct bench *bench, size_t bytes, size_t count)
 {
     size_t block_bytes = BLOCK_ELEMENTS * bench->options->type->bytes;
-    char *block = block_create(bench, own_value);
+    char *block = block_create(bench, 0, own_value);
 
     (void)count;
     for (size_t start = 0; start < bytes; start += block_bytes) {
@@ -104,9 +128,11 @@ static void fill(const struct bench *bench, size_t bytes, size_t count)
 static size_t count_wrong(const struct bench *bench, size_t bytes, size_t count)
 {
     size_t width = bench->options->type->bytes, block_bytes = BLOCK_ELEMENTS * width, wrong = 0;
-    char *block = block_create(bench, expected_value), *got = bench_host_alloc(bench, block_bytes);
+    size_t results = count_results(bench, count);
+    char *block = block_create(bench, parts(bench) > 1 ? results * (size_t)bench->rank : 0, expected_value);
+    char *got = bench_host_alloc(bench, block_bytes);
 
-    (void)count;
+    bytes = results * width;
     for (size_t start = 0; start < bytes; start += block_bytes) {
         size_t part = bytes - start < block_bytes ? bytes - start : block_bytes;
         bench_must(bench, gpufifo_copy(bench->device, got, (char *)bench->recv + start, part), "copy");
@@ -121,17 +147,35 @@ static size_t count_wrong(const struct bench *bench, size_t bytes, size_t count)
     return wrong;
 }
 
+static void call_mpi(const struct bench *bench, const void *send, void *recv, int count)
+{
+    MPI_Datatype type = bench->options->type->type;
+    MPI_Op op = bench->options->op->op;
+
+    if (is(bench, BENCH_REDUCE)) {
+        MPI_Reduce(send, recv, count, type, op, ROOT, MPI_COMM_WORLD);
+    } else if (is(bench, BENCH_REDUCE_SCATTER)) {
+        MPI_Reduce_scatter_block(send, recv, count / bench->ranks, type, op, MPI_COMM_WORLD);
+    } else if (is(bench, BENCH_SCAN)) {
+        MPI_Scan(send, recv, count, type, op, MPI_COMM_WORLD);
+    } else {
+        MPI_Allreduce(send, recv, count, type, op, MPI_COMM_WORLD);
+    }
+}
+
 static void call(const struct bench *bench, enum method method, size_t bytes, size_t count)
 {
-    const struct bench_options *o = bench->options;
+    size_t results = count_results(bench, count) * bench->options->type->bytes;
 
     if (method == METHOD_DIRECT) {
-        MPI_Allreduce(bench->send, bench->recv, (int)count, o->type->type, o->op->op, MPI_COMM_WORLD);
+        call_mpi(bench, bench->send, bench->recv, (int)count);
         return;
     }
     bench_must(bench, gpufifo_copy(bench->device, bench->host_send, bench->send, bytes), "copy");
-    MPI_Allreduce(bench->host_send, bench->host_recv, (int)count, o->type->type, o->op->op, MPI_COMM_WORLD);
-    bench_must(bench, gpufifo_copy(bench->device, bench->recv, bench->host_recv, bytes), "copy");
+    call_mpi(bench, bench->host_send, bench->host_recv, (int)count);
+    if (results > 0) {
+        bench_must(bench, gpufifo_copy(bench->device, bench->recv, bench->host_recv, results), "copy");
+    }
 }
 
 static double sample(const struct bench *bench, enum method method, size_t bytes, size_t count)
@@ -147,14 +191,18 @@ static int timers(const struct bench *bench)
     return bench->ranks;
 }
 
-/* GB/s (10^9): bytes / time, and that times 2 (ranks - 1) / ranks. */
+/* GB/s (10^9): bytes / time, and that times 2 (ranks - 1) / ranks of an allreduce, half of it of a reduce-scatter, once of the
+ * others. */
 static void rates(const struct bench *bench, struct figures *figures)
 {
     figures->rate[0] = (double)figures->bytes / figures->median_us / 1e3;
-    figures->rate[1] = figures->rate[0] * 2 * (bench->ranks - 1) / bench->ranks;
+    figures->rate[1] = figures->rate[0];
+    if (is(bench, BENCH_ALLREDUCE) || is(bench, BENCH_REDUCE_SCATTER)) {
+        figures->rate[1] *= (is(bench, BENCH_ALLREDUCE) ? 2.0 : 1.0) * (bench->ranks - 1) / bench->ranks;
+    }
 }
 
-const struct bench_test allreduce_test = {
+const struct bench_test reduction_test = {
     .count_column = { "count", "count" },
     .rate_column = { { "algbw", "algbw(GB/s)" }, { "busbw", "busbw(GB/s)" } },
     .title = title,
