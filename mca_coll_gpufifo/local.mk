@@ -15,6 +15,7 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/mailbox.c mca_coll_gpufifo/mailbox.h mca_coll_gpufifo/mail.c mca_coll_gpufifo/mail.h mca_coll_gpufifo/bootstrap.c mca_coll_gpufifo/bootstrap.h \
     mca_coll_gpufifo/net.c mca_coll_gpufifo/net.h mca_coll_gpufifo/native.c mca_coll_gpufifo/native.h mca_coll_gpufifo/mapped.c mca_coll_gpufifo/mapped.h \
     mca_coll_gpufifo/mapped_blocks.c mca_coll_gpufifo/mapped_blocks.h \
+    mca_coll_gpufifo/mapped_pack.c mca_coll_gpufifo/mapped_pack.h \
     mca_coll_gpufifo/neighbours.c mca_coll_gpufifo/neighbours.h \
     mca_coll_gpufifo/reduction.c mca_coll_gpufifo/reduction.h \
     mca_coll_gpufifo/coll/allreduce.c

@@ -12,6 +12,7 @@ struct call {
     enum gf_exchange_kind kind;
     int root;
     struct gf_exchange *exchange;
+    struct gf_mapped_packing packing;
 };
 
 /* Where this rank moves nothing, any device will do. */
@@ -19,7 +20,7 @@ static const char *describe(struct gf_native_call *native)
 {
     struct call *call = (struct call *)native;
     struct gf_exchange *x = call->exchange;
-    const char *reason = gf_mapped_blocks(native->stage, call->kind, call->root, native->module->comm, x);
+    const char *reason = gf_mapped_blocks(native->stage, call->kind, call->root, native->module->comm, x, &call->packing);
 
     if (!reason) {
         x->name = native->function;
@@ -41,10 +42,17 @@ static void count_path(const struct call *call)
 static gf_status run(struct gf_native_call *native, struct gf_reason *why)
 {
     struct call *call = (struct call *)native;
-    gf_status status = gf_comm_exchange(native->module->device_comm, call->exchange, why);
+    gf_comm *comm = native->module->device_comm;
+    gf_status status = gf_mapped_pack(&call->packing, why);
 
+    if (status != GF_OK) {
+        gf_comm_abort(comm, why->text);           /* the others are on their way into the exchange */
+        return status;
+    }
+    status = gf_comm_exchange(comm, call->exchange, why);
     if (status == GF_OK) {
         count_path(call);
+        status = gf_mapped_unpack(&call->packing, why);
     }
     return status;
 }
@@ -58,5 +66,8 @@ bool gf_mapped_run(struct gf_stage_call *stage, enum gf_exchange_kind kind, int 
                                    .describe = describe, .run = run},
                         .kind = kind, .root = root, .exchange = &exchange};
 
-    return gf_native_call_run(&call.native);
+    bool done = gf_native_call_run(&call.native);
+
+    gf_mapped_pack_release(&call.packing);
+    return done;
 }

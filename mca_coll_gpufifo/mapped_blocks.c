@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "mca_coll_gpufifo/device_memory.h"
 #include "mca_coll_gpufifo/neighbours.h"
 
 /* Whom the parts of one side are for, or from. */
@@ -32,6 +33,7 @@ struct side {
     bool neighbours, sent;
     int root;
     ompi_communicator_t *comm;
+    bool packed;                   /* it has gaps: its parts lie one after the other in memory of ours */
 };
 
 /* The part's bytes, if they have no gaps, at a distance from the buffer's address. */
@@ -52,9 +54,11 @@ static bool is_significant(const struct side *side, int rank, int part)
     return rank >= 0 && (side->reach != ROOT || rank == side->root) && part >= side->layout->begin && part < side->layout->end;
 }
 
-/* Where one side's blocks are, by rank. Null, or what is against it. */
-static const char *find_blocks(const struct side *side, struct gf_block *blocks)
+/* Where one side's blocks are, by rank. Null, or what is against it. gaps: some block has gaps; then they are to be looked for
+ * again, packed. */
+static const char *look_for_blocks(const struct side *side, struct gf_block *blocks, bool *gaps)
 {
+    ptrdiff_t end = 0;
     int ranks = ompi_comm_size(side->comm), peers = side->neighbours ? gf_neighbours_count(side->comm, side->sent) : ranks;
 
     memset(blocks, 0, (size_t)ranks * sizeof *blocks);
@@ -63,8 +67,12 @@ static const char *find_blocks(const struct side *side, struct gf_block *blocks)
         int part = side->reach == EACH ? peer : side->layout->begin;
         struct gf_block block = {0, 0};
 
-        if (is_significant(side, rank, part) && !find_block(side->layout, part, &block)) {
-            return "its datatypes have gaps";
+        if (is_significant(side, rank, part)) {
+            *gaps |= !find_block(side->layout, part, &block);
+        }
+        if (side->packed) {
+            block.offset = side->reach == EACH ? end : 0;
+            end += (ptrdiff_t)block.bytes;
         }
         if (block.bytes > 0 && blocks[rank].bytes > 0) {
             return "one rank is several neighbours of this one";
@@ -74,6 +82,18 @@ static const char *find_blocks(const struct side *side, struct gf_block *blocks)
         }
     }
     return NULL;
+}
+
+static const char *find_blocks(struct side *side, struct gf_block *blocks)
+{
+    bool gaps = false;
+    const char *against = look_for_blocks(side, blocks, &gaps);
+
+    if (against || !gaps) {
+        return against;
+    }
+    side->packed = true;
+    return look_for_blocks(side, blocks, &gaps);
 }
 
 /* The buffer that has these blocks, and the blocks as distances from where the first one begins. False: it is not in device
@@ -106,29 +126,47 @@ static bool place_blocks(void *user, const struct gf_block *found, int ranks, st
            buffer->bytes <= buffer->where.size - (size_t)(buffer->address - (char *)buffer->where.base);
 }
 
+static const char *plan_packing(const struct side *give, const struct side *take, const struct gf_stage_buffer *from,
+                                const struct gf_stage_buffer *to, bool swaps, struct gf_mapped_packing *packing)
+{
+    const char *against = give->packed && !swaps ? gf_mapped_pack_plan_send(packing, from) : NULL;
+
+    return against || !take->packed ? against : gf_mapped_pack_plan_recv(packing, to, swaps);
+}
+
+/* What lies where it belongs already is not moved; but of packed data all is unpacked, so all comes. */
+static void keep_own(int rank, bool in_place, bool unpacked, struct gf_block *given, struct gf_block *taken)
+{
+    if (in_place && !unpacked) {
+        given[rank].bytes = taken[rank].bytes = 0;
+    }
+}
+
 const char *gf_mapped_blocks(const struct gf_stage_call *stage, enum gf_exchange_kind kind, int root, ompi_communicator_t *comm,
-                             struct gf_exchange *x)
+                             struct gf_exchange *x, struct gf_mapped_packing *packing)
 {
     bool send_in_place = stage->send.user == MPI_IN_PLACE, recv_in_place = stage->recv.user == MPI_IN_PLACE;
     const struct gf_stage_buffer *from = kind == GF_EXCHANGE_BCAST || send_in_place ? &stage->recv : &stage->send;
-    int rank = ompi_comm_rank(comm), ranks = ompi_comm_size(comm);
-    const struct side give = {&from->in, kinds[kind].give, kinds[kind].neighbours, true, root, comm};
-    const struct side take = {&stage->recv.out, kinds[kind].take, kinds[kind].neighbours, false, root, comm};
+    int ranks = ompi_comm_size(comm);
+    struct side give = {&from->in, kinds[kind].give, kinds[kind].neighbours, true, root, comm, false};
+    struct side take = {&stage->recv.out, kinds[kind].take, kinds[kind].neighbours, false, root, comm, false};
     struct gf_block given[GF_MAX_RANKS], taken[GF_MAX_RANKS];
     const char *against = find_blocks(&give, given);
 
     against = against ? against : find_blocks(&take, taken);
+    x->in_place = send_in_place && kind == GF_EXCHANGE_ALLTOALL;
+    against = against ? against : plan_packing(&give, &take, from, &stage->recv, x->in_place, packing);
     if (against) {
         return against;
     }
-    if (from == &stage->recv || recv_in_place) {
-        given[rank].bytes = taken[rank].bytes = 0;            /* it is there already */
-    }
-    x->in_place = send_in_place && kind == GF_EXCHANGE_ALLTOALL;
+    keep_own(ompi_comm_rank(comm), from == &stage->recv || recv_in_place, take.packed, given, taken);
     x->what[0] = (uint64_t)kind << 32 | x->in_place;
     x->what[1] = (uint64_t)root;
-    if (!place_blocks(from->user, given, ranks, &x->send, x->give) ||
-        !place_blocks(stage->recv.user, taken, ranks, &x->recv, x->take)) {
+
+    struct gf_device_piece *sent = x->in_place ? packing->recv : packing->send;
+
+    if (!place_blocks(sent ? sent->address : from->user, given, ranks, &x->send, x->give) ||
+        !place_blocks(packing->recv ? packing->recv->address : stage->recv.user, taken, ranks, &x->recv, x->take)) {
         return "this rank's buffers are not in one allocation of device memory each";
     }
     if (x->send.address && x->recv.address && x->send.where.ordinal != x->recv.where.ordinal) {

@@ -31,7 +31,7 @@ run 3 mapped=auto tests/mpi/test_mixed 4
 # Nothing waits on the device: kernels that cannot run at once are no hindrance.
 run 3 +solo mapped=kernel tests/mpi/test_exchange path=exchange random
 
-# With all mixtures of memory and types with gaps: some calls are staged, on all ranks alike.
+# With all mixtures of memory: some calls are staged, on all ranks alike.
 for mapped in kernel copy; do
     run 3 mapped=$mapped tests/mpi/test_mixed 4
 done

@@ -4,6 +4,7 @@
  */
 #include "tests/mpi/exchange_call.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { GAP = 3 };
@@ -69,6 +70,56 @@ static void find_neighbours(struct exchange_source *t, int topology)
     } else {
         MPI_Dist_graph_neighbors_count(t->comm, &t->from.count, &t->to.count, &weighted);
         MPI_Dist_graph_neighbors(t->comm, t->from.count, t->from.rank, weights, t->to.count, t->to.rank, weights);
+    }
+}
+
+static void add_type(struct exchange_source *t, int index, MPI_Datatype plain, MPI_Datatype gaps)
+{
+    struct exchange_type *type = &t->types[index];
+
+    type->types[0] = plain;
+    type->types[1] = gaps;
+    MPI_Type_size(plain, &type->size);
+    for (int i = 0; i < 2; i++) {
+        MPI_Aint lower, extent;
+
+        MPI_Type_commit(&type->types[i]);
+        MPI_Type_get_extent(type->types[i], &lower, &extent);
+        type->extents[i] = (int)extent;
+    }
+}
+
+/* Each derived one has a twin without gaps. */
+void exchange_make_types(struct exchange_source *t)
+{
+    const MPI_Datatype predefined[] = { MPI_CHAR, MPI_INT, MPI_DOUBLE, MPI_2INT };
+    int lengths[] = { 1, 3, 2 }, places[] = { 5, 0, 8 };
+    MPI_Datatype plain, gaps, vector;
+
+    for (int i = 0; i < 4; i++) {
+        add_type(t, i, predefined[i], predefined[i]);
+    }
+    MPI_Type_contiguous(5, MPI_SHORT, &plain);
+    MPI_Type_create_resized(plain, 0, 14, &gaps);
+    add_type(t, 4, plain, gaps);
+    MPI_Type_contiguous(6, MPI_INT, &plain);
+    MPI_Type_vector(3, 2, 5, MPI_INT, &gaps);
+    add_type(t, 5, plain, gaps);
+    MPI_Type_contiguous(6, MPI_CHAR, &plain);
+    MPI_Type_indexed(3, lengths, places, MPI_CHAR, &gaps);
+    add_type(t, 6, plain, gaps);
+    MPI_Type_contiguous(8, MPI_DOUBLE, &plain);
+    MPI_Type_vector(2, 2, 3, MPI_DOUBLE, &vector);
+    MPI_Type_create_hvector(2, 1, 72, vector, &gaps);
+    MPI_Type_free(&vector);
+    add_type(t, 7, plain, gaps);
+}
+
+void exchange_free_types(struct exchange_source *t)
+{
+    for (int i = 4; i < EXCHANGE_TYPES; i++) {
+        MPI_Type_free(&t->types[i].types[0]);
+        MPI_Type_free(&t->types[i].types[1]);
     }
 }
 
@@ -174,12 +225,22 @@ static int most_of(const int *counts, int count)
     return most;
 }
 
-static void lay_out_both(struct exchange_source *t, struct exchange_call *c)
+static void draw_layout(struct exchange_source *t, const struct exchange_type *type, struct exchange_side *side)
+{
+    int which = exchange_draw(&t->own, 2);
+
+    side->type = type->types[which];
+    side->extent = type->extents[which];
+}
+
+static void lay_out_both(struct exchange_source *t, struct exchange_call *c, const struct exchange_type *type)
 {
     int from_all[EXCHANGE_PEERS];
 
     c->send.peers = &t->to;
     c->recv.peers = &t->from;
+    draw_layout(t, type, &c->recv);
+    draw_layout(t, type, &c->send);
     for (int from = 0; from < t->ranks; from++) {
         from_all[from] = c->recv_in_place ? 0 : c->counts[from][t->rank];
     }
@@ -202,17 +263,30 @@ void exchange_draw_call(struct exchange_source *t, struct exchange_call *c)
                              : exchange_draw(&t->common, NEIGHBOR_ALLTOALL);
 
     *c = (struct exchange_call){ .what = (enum exchange_what)what,
-                                 .root = exchange_draw(&t->common, t->ranks),
-                                 .type = t->types[exchange_draw(&t->common, EXCHANGE_TYPES)] };
+                                 .root = exchange_draw(&t->common, t->ranks) };
+    const struct exchange_type *type = &t->types[exchange_draw(&t->common, EXCHANGE_TYPES)];
     bool in_place = c->what != BCAST && !t->neighbours && exchange_draw(&t->common, 3) == 0;
     bool concerns = kinds[c->what].pairs == EVERY || t->rank == c->root;
 
     c->recv_in_place = in_place && concerns && kinds[c->what].pairs == FROM_ROOT;
     c->send_in_place = in_place && concerns && !c->recv_in_place;
-    MPI_Type_size(c->type, &c->size);
+    c->size = type->size;
     draw_counts(t, c, in_place);
-    lay_out_both(t, c);
+    lay_out_both(t, c, type);
     t->call++;
+}
+
+static void put_part(const struct exchange_source *t, const struct exchange_call *c, const struct exchange_side *side, int part,
+                     int from, int to, unsigned char *image)
+{
+    int bytes = side->count[part] * c->size, at = 0;
+    unsigned char *data = host_alloc(t->h, (size_t)bytes);
+
+    for (int i = 0; i < bytes; i++) {
+        data[i] = content(t, from, to, i);
+    }
+    MPI_Unpack(data, bytes, &at, image + side->at[part] * side->extent, side->count[part], side->type, t->comm);
+    free(data);
 }
 
 /* The parts of that side, as they were sent: by this rank to each, or by each to this rank. */
@@ -223,9 +297,7 @@ static void put_parts(const struct exchange_source *t, const struct exchange_cal
         int rank = side->peers->rank[part], from = sent ? t->rank : c->what == BCAST ? c->root : rank;
         int to = kinds[c->what].same_for_all ? 0 : sent ? rank : t->rank;
 
-        for (int i = 0; i < side->count[part] * c->size; i++) {
-            image[side->at[part] * c->size + i] = content(t, from, to, i);
-        }
+        put_part(t, c, side, part, from, to, image);
     }
 }
 
@@ -255,7 +327,7 @@ void exchange_expect_recv(const struct exchange_source *t, const struct exchange
     put_parts(t, c, &c->recv, false, image);
 }
 
-/* The arguments of alltoallw: displacements in bytes, and every other pair counts its elements in bytes. */
+/* The arguments of alltoallw: displacements in bytes; what has no gaps is counted in bytes by every other pair. */
 struct by_type {
     MPI_Datatype types[EXCHANGE_PEERS];
     int count[EXCHANGE_PEERS], at[EXCHANGE_PEERS];
@@ -266,11 +338,11 @@ static void type_parts(const struct exchange_source *t, const struct exchange_ca
                        struct by_type *by)
 {
     for (int i = 0; i < side->peers->count; i++) {
-        bool in_bytes = (side->peers->rank[i] + t->rank) % 2;
+        bool in_bytes = (side->peers->rank[i] + t->rank) % 2 && side->extent == c->size;
 
-        by->types[i] = in_bytes ? MPI_BYTE : c->type;
+        by->types[i] = in_bytes ? MPI_BYTE : side->type;
         by->count[i] = side->count[i] * (in_bytes ? c->size : 1);
-        by->at[i] = side->at[i] * c->size;
+        by->at[i] = side->at[i] * side->extent;
         by->address_at[i] = by->at[i];
     }
 }
@@ -289,37 +361,37 @@ static int run_by_type(const struct exchange_source *t, const struct exchange_ca
 int exchange_run(const struct exchange_source *t, const struct exchange_call *c, void *send, void *recv)
 {
     const struct exchange_side *s = &c->send, *r = &c->recv;
-    MPI_Datatype type = c->type;
+    MPI_Datatype st = s->type, rt = r->type;
     MPI_Comm comm = t->comm;
     int n = c->equal, mine = s->elements;
 
     switch (c->what) {
     case ALLTOALL:
-        return MPI_Alltoall(send, n, type, recv, n, type, comm);
+        return MPI_Alltoall(send, n, st, recv, n, rt, comm);
     case ALLTOALLV:
-        return MPI_Alltoallv(send, s->count, s->at, type, recv, r->count, r->at, type, comm);
+        return MPI_Alltoallv(send, s->count, s->at, st, recv, r->count, r->at, rt, comm);
     case ALLGATHER:
-        return MPI_Allgather(send, n, type, recv, n, type, comm);
+        return MPI_Allgather(send, n, st, recv, n, rt, comm);
     case ALLGATHERV:
-        return MPI_Allgatherv(send, mine, type, recv, r->count, r->at, type, comm);
+        return MPI_Allgatherv(send, mine, st, recv, r->count, r->at, rt, comm);
     case BCAST:
-        return MPI_Bcast(recv, n, type, c->root, comm);
+        return MPI_Bcast(recv, n, rt, c->root, comm);
     case GATHER:
-        return MPI_Gather(send, n, type, recv, n, type, c->root, comm);
+        return MPI_Gather(send, n, st, recv, n, rt, c->root, comm);
     case GATHERV:
-        return MPI_Gatherv(send, mine, type, recv, r->count, r->at, type, c->root, comm);
+        return MPI_Gatherv(send, mine, st, recv, r->count, r->at, rt, c->root, comm);
     case SCATTER:
-        return MPI_Scatter(send, n, type, recv, n, type, c->root, comm);
+        return MPI_Scatter(send, n, st, recv, n, rt, c->root, comm);
     case SCATTERV:
-        return MPI_Scatterv(send, s->count, s->at, type, recv, r->elements, type, c->root, comm);
+        return MPI_Scatterv(send, s->count, s->at, st, recv, r->elements, rt, c->root, comm);
     case NEIGHBOR_ALLTOALL:
-        return MPI_Neighbor_alltoall(send, n, type, recv, n, type, comm);
+        return MPI_Neighbor_alltoall(send, n, st, recv, n, rt, comm);
     case NEIGHBOR_ALLTOALLV:
-        return MPI_Neighbor_alltoallv(send, s->count, s->at, type, recv, r->count, r->at, type, comm);
+        return MPI_Neighbor_alltoallv(send, s->count, s->at, st, recv, r->count, r->at, rt, comm);
     case NEIGHBOR_ALLGATHER:
-        return MPI_Neighbor_allgather(send, n, type, recv, n, type, comm);
+        return MPI_Neighbor_allgather(send, n, st, recv, n, rt, comm);
     case NEIGHBOR_ALLGATHERV:
-        return MPI_Neighbor_allgatherv(send, mine, type, recv, r->count, r->at, type, comm);
+        return MPI_Neighbor_allgatherv(send, mine, st, recv, r->count, r->at, rt, comm);
     default:
         return run_by_type(t, c, send, recv);
     }

@@ -8,7 +8,7 @@
 
 #include "tests/mpi/values.h"
 
-enum { EXCHANGE_PEERS = 16, EXCHANGE_TYPES = 5 };
+enum { EXCHANGE_PEERS = 16, EXCHANGE_TYPES = 8 };
 
 enum exchange_what {
     ALLTOALL, ALLTOALLV, ALLTOALLW, ALLGATHER, ALLGATHERV, BCAST, GATHER, GATHERV, SCATTER, SCATTERV,
@@ -21,10 +21,16 @@ struct exchange_peers {
     int count, rank[EXCHANGE_PEERS];
 };
 
+/* Elements of as much data, in two layouts. */
+struct exchange_type {
+    MPI_Datatype types[2];
+    int extents[2], size;          /* bytes */
+};
+
 /* What calls are drawn from. */
 struct exchange_source {
     struct harness *h;
-    MPI_Datatype types[EXCHANGE_TYPES];
+    struct exchange_type types[EXCHANGE_TYPES];
     uint64_t common, own;          /* random numbers: of all ranks, and of this one */
     int most;                      /* elements of a part */
     MPI_Comm comm;
@@ -38,6 +44,8 @@ struct exchange_source {
 /* One side of a call: a part a peer, in elements from the buffer's address. */
 struct exchange_side {
     const struct exchange_peers *peers;
+    MPI_Datatype type;
+    int extent;                    /* of an element */
     int count[EXCHANGE_PEERS], at[EXCHANGE_PEERS];
     int elements;                  /* that the buffer must have */
 };
@@ -46,14 +54,17 @@ struct exchange_call {
     enum exchange_what what;
     bool send_in_place, recv_in_place;     /* on this rank */
     int root;
-    MPI_Datatype type;
-    int size;                      /* bytes of an element */
+    int size;                      /* bytes of data of an element */
     int equal;                     /* elements of each part, where that is one argument */
     int counts[EXCHANGE_PEERS][EXCHANGE_PEERS];      /* from, to */
     struct exchange_side send, recv;
 };
 
 int exchange_draw(uint64_t *state, int limit);
+
+/* Predefined types, and derived ones with gaps and without. */
+void exchange_make_types(struct exchange_source *source);
+void exchange_free_types(struct exchange_source *source);
 
 /* The communicator of the next calls: of all with all, or, where it has a topology, among neighbours. Collective over it. */
 void exchange_enter(struct exchange_source *source, MPI_Comm comm);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives that move blocks, on device buffers, with counts, types without gaps, displacements, roots and buffers as random
- * numbers tell (exchange_call.h): every byte of both buffers must be as MPI says, also those that nobody writes.
+ * Collectives that move blocks, on device buffers, with counts, types, displacements, roots and buffers as random numbers
+ * tell (exchange_call.h): every byte of both buffers must be as MPI says, also those that nobody writes.
  *
  * Usage: test_exchange [path=NAME] [rounds=N] [seed=N] [most=ELEMENTS] PART...
  * with the parts random (in buffers that stay), reuse (in buffers that come and go), communicators, disagree (which is an error),
@@ -81,8 +81,8 @@ static void check_rounds(struct exchange_source *t, int rounds, bool stay)
         struct exchange_call c;
 
         exchange_draw_call(t, &c);
-        renew(t, &send, (size_t)c.send.elements * (size_t)c.size, stay || exchange_draw(&t->own, 3) > 0);
-        renew(t, &recv, (size_t)c.recv.elements * (size_t)c.size, stay || exchange_draw(&t->own, 3) > 0);
+        renew(t, &send, (size_t)c.send.elements * (size_t)c.send.extent, stay || exchange_draw(&t->own, 3) > 0);
+        renew(t, &recv, (size_t)c.recv.elements * (size_t)c.recv.extent, stay || exchange_draw(&t->own, 3) > 0);
         check_call(t, &c, &send, &recv);
     }
     if (send.data) {
@@ -217,15 +217,6 @@ static void run_part(struct exchange_source *t, const char *part, int rounds)
     }
 }
 
-static void make_types(struct exchange_source *t)
-{
-    const MPI_Datatype plain[EXCHANGE_TYPES] = { MPI_CHAR, MPI_INT, MPI_DOUBLE, MPI_2INT, MPI_DATATYPE_NULL };
-
-    memcpy(t->types, plain, sizeof plain);
-    MPI_Type_contiguous(5, MPI_SHORT, &t->types[EXCHANGE_TYPES - 1]);
-    MPI_Type_commit(&t->types[EXCHANGE_TYPES - 1]);
-}
-
 static void set_seed(struct exchange_source *t, uint64_t seed)
 {
     t->common = seed;
@@ -242,7 +233,7 @@ int main(int argc, char **argv)
 
     harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
     harness_need(&h, h.ranks <= EXCHANGE_PEERS ? MPI_SUCCESS : MPI_ERR_ARG, "at most 16 ranks");
-    make_types(&t);
+    exchange_make_types(&t);
     exchange_enter(&t, MPI_COMM_WORLD);
     set_seed(&t, 1);
     paths_open(&counters);
@@ -264,6 +255,6 @@ int main(int argc, char **argv)
         harness_check_path(&h, path, &counters);
     }
     paths_close(&counters);
-    MPI_Type_free(&t.types[EXCHANGE_TYPES - 1]);
+    exchange_free_types(&t);
     return harness_finish(&h);
 }
