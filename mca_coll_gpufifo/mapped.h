@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives that move blocks, natively: from the peers' own buffers, which all ranks have mapped (core/exchange.h). Only where
- * coll_gpufifo_mapped asks for it; the blocking forms.
+ * Collectives that move blocks, natively: from the peers' own buffers, which all ranks have mapped (core/exchange.h). By
+ * coll_gpufifo_mapped; the blocking forms.
  *
  * Which blocks go where is read from the call's description for staging (mapped_blocks.h). Where a rank cannot, by its memory,
  * its types, its neighbours or its device, all stage, as agree.h says.

@@ -41,7 +41,7 @@ bool gf_native_call_run(struct gf_native_call *call);
 
 static inline bool gf_native_is_asked_for(void)
 {
-    return __builtin_expect(mca_coll_gpufifo_component.config.mapped != GF_MAPPED_OFF, 0);
+    return __builtin_expect(mca_coll_gpufifo_component.config.mapped != GF_MAPPED_OFF, 1);
 }
 
 /* The fast way of host-only programs, before gf_native_call_run: host memory for certain is counted, and that is all. */

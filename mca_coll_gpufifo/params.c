@@ -41,8 +41,7 @@ static const mca_base_var_enum_value_t simple_buffer_values[] = {
 static const mca_base_var_enum_value_t pull_values[] = {
     {GF_FORCE_PULL_AUTO, "auto"}, {GF_FORCE_PULL_KERNEL, "kernel"}, {GF_FORCE_PULL_COPY_ENGINE, "copy_engine"}, {0, NULL}};
 static const mca_base_var_enum_value_t mapped_values[] = {
-    {GF_MAPPED_OFF, "off"}, {GF_MAPPED_KERNEL, "kernel"}, {GF_MAPPED_COPY, "copy"},
-    {GF_MAPPED_AUTO, "auto"}, {0, NULL}};
+    {GF_MAPPED_AUTO, "auto"}, {GF_MAPPED_OFF, "off"}, {GF_MAPPED_KERNEL, "kernel"}, {GF_MAPPED_COPY, "copy"}, {0, NULL}};
 static const mca_base_var_enum_value_t net_values[] = {
     {GF_NET_OFF, "off"}, {GF_NET_VERBS, "verbs"}, {GF_NET_UCX, "ucx"}, {GF_NET_ANY, "auto"}, {0, NULL}};
 static const mca_base_var_enum_value_t verbose_values[] = {
@@ -197,7 +196,7 @@ static void set_defaults(mca_coll_gpufifo_component_t *component)
     component->protocol = GF_PROTOCOL_AUTO;
     component->simple_buffer = GF_BUFFER_RECEIVER;
     component->pull = GF_FORCE_PULL_AUTO;
-    component->mapped = GF_MAPPED_OFF;
+    component->mapped = GF_MAPPED_AUTO;
     component->fault = NULL;
     component->agent = "auto";
     component->node = NULL;

@@ -42,7 +42,7 @@ run_fails "the step launch was made to fail" 3 fault=launch:5@1 $test
 # Strict: no slow path unnoticed.
 run_fails "strict: rank . and rank . cannot use p2p" 2 strict=1 fault=ipc_open:1 $test
 run_fails "strict: this call would be staged through host memory" 2 strict=1 fault=attach:1 $test
-run_fails "strict: this call would be staged through host memory" 2 strict=1 tests/mpi/case_04_self_copy
+run_fails "strict: this call would be staged through host memory" 2 strict=1 mapped=off tests/mpi/case_04_self_copy
 run_fails "cannot run at once here; NVIDIA's MPS" 2 +solo strict=1 $test
 
 # What is asked for must exist.

@@ -3,6 +3,8 @@
 #
 # Collectives that go through host memory and the saved component.
 . "${srcdir:-.}/tests/mpi/runs.sh"
+OMPI_MCA_coll_gpufifo_mapped=off         # else some go another way
+export OMPI_MCA_coll_gpufifo_mapped
 
 for ranks in 1 2 3 5; do
     run $ranks tests/mpi/test_stage seed=$ranks

@@ -23,7 +23,7 @@ sends="rank 0, MPI_Send, 4096 bytes to rank 1: "
 receives="rank 1, MPI_Recv, 4096 bytes from rank 0: "
 launch 2 $told
 counts 0 "rank [01]"
-launch 2 verbose=1 $told
+launch 2 verbose=1 mapped=off $told
 counts 1 "$sends"
 counts 1 "${sends}offered, the receiver fetches"
 counts 1 "${receives}fetched from the sender's buffer: by "
@@ -31,7 +31,7 @@ counts 1 "${receives}they came by way of host memory"
 counts 1 "rank 0, MPI_Send, 16 bytes to rank 1: staged through host memory: its datatype has gaps"
 counts 1 "rank 0, MPI_Bcast, 4096 bytes to the host and 0 back: staged"
 counts 1 "rank 1, MPI_Bcast, 0 bytes to the host and 4096 back: staged"
-launch 2 verbose=2 $told
+launch 2 verbose=2 mapped=off $told
 counts 3 "${sends}offered"
 counts 3 "${receives}fetched"
 counts 2 "${receives}they came by way of host memory"
