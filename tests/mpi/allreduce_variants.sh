@@ -59,7 +59,8 @@ run 3 deterministic=1 algorithm=two_shot tests/mpi/test_order path=two_shot,one_
 run 3 +weak +seed=6 deterministic=1 algorithm=ring transport=shm tests/mpi/test_order path=one_shot allreduce
 run 3 deterministic=1 transport=shm_copy tests/mpi/test_order path=host_sequenced allreduce
 run 3 +solo deterministic=1 tests/mpi/test_order path=host_sequenced,one_shot_mapped allreduce
-run 3 deterministic=1 tests/mpi/test_order path=staged others own
+run 3 deterministic=1 mapped=off tests/mpi/test_order path=staged others own
+run 3 deterministic=1 mapped=kernel tests/mpi/test_order path=reduce_mapped,staged others own
 run 3 deterministic=1 tests/mpi/test_order host=1 allreduce others own
 run_prints "The order counts" 2 deterministic=1 algorithm=ring tests/mpi/test_allreduce path=one_shot limit=64 sizes
 for ranks in 2 4; do
