@@ -55,14 +55,16 @@ explain_failure() {
 }
 
 # kernels_option: the option of configure that builds kernels only for the GPUs of this machine, which takes a fraction of the
-# time that all take. Nothing where there is no GPU, or one that only the driver can compile for.
+# time that all take. Where there is no GPU: for the oldest and the newest that nvcc knows, since the source is the same for all,
+# and for the one by which tests/check_spills.sh judges. Nothing where there is one that only the driver can compile for.
 kernels_option() {
     local archs known arch
-    known=$(nvcc --list-gpu-arch 2> /dev/null)
+    known=$(nvcc --list-gpu-arch 2> /dev/null | sed -n 's/^compute_\([0-9]*\)$/\1/p' | awk '$1 >= 70' | sort -nu)
     archs=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2> /dev/null |
         sed -n 's/^\([0-9]*\)\.\([0-9]\)$/\1\2/p' | sort -nu)
+    : "${archs:=$(sed -n '1p; /^90$/p; $p' <<< "$known" | uniq)}"
     for arch in $archs; do
-        { [ "$arch" -ge 70 ] && grep -q -x "compute_$arch" <<< "$known"; } || archs=""
+        grep -q -x "$arch" <<< "$known" || archs=""
     done
     archs=${GF_GPU_ARCH:-${archs//$'\n'/ }}
     [ -z "$archs" ] || echo "GF_GPU_ARCH=$archs"

@@ -54,7 +54,7 @@ source=${GF_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
 CC=${CC:-cc}
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
-flags="-std=gnu11 -O1 -g -pthread -ffp-contract=off -DGF_LL_FLAG_BITS=8 -I$source ${CMOCKA_CFLAGS-}"
+flags="-std=gnu11 -O1 -pthread -ffp-contract=off -DGF_LL_FLAG_BITS=8 -I$source ${CMOCKA_CFLAGS-}"
 failed=0
 
 # Sources without and with faults.
