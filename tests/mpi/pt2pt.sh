@@ -55,7 +55,8 @@ if "$runs_folder/run_mpi.sh" 2 $MPIRUN_OPTIONS "$GF_BUILDDIR/tests/mpi/case_13_b
     run 3 tests/mpi/test_pt2pt_pull device threads
     run 3 tests/mpi/test_pt2pt_errors
     run 3 tests/mpi/test_pt2pt_absent
+    run 2 tests/mpi/test_pt2pt_open freed
 else
-    skip 4 "pml cm does not run here"
+    skip 5 "pml cm does not run here"
 fi
 finish
