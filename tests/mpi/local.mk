@@ -38,8 +38,6 @@ check_PROGRAMS += tests/mpi/test_reductions
 tests_mpi_test_reductions_SOURCES = tests/mpi/test_reductions.c
 tests_mpi_test_reductions_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_reductions_LDADD = $(mpi_test_libs)
-TESTS += tests/mpi/reductions.sh
-dist_check_SCRIPTS += tests/mpi/reductions.sh
 
 check_PROGRAMS += tests/mpi/test_memory
 tests_mpi_test_memory_SOURCES = tests/mpi/test_memory.c tests/mpi/pt2pt_buffers.c tests/mpi/pt2pt_buffers.h
@@ -124,8 +122,9 @@ TESTS += $(mpi_test_scripts)
 dist_check_SCRIPTS += $(mpi_test_scripts) tests/mpi/run_mpi.sh
 
 # Under a sanitizer gigabytes take too long, and malloc does not tell what it has given; examples and benchmarks call what the
-# tests above call.
-mpi_plain_scripts = tests/mpi/examples.sh tests/mpi/bench.sh tests/mpi/bench_plot.sh tests/mpi/large.sh tests/mpi/leaks.sh
+# tests above call, and reductions what tests/unit and tests/property call.
+mpi_plain_scripts = tests/mpi/examples.sh tests/mpi/bench.sh tests/mpi/bench_plot.sh tests/mpi/large.sh tests/mpi/leaks.sh \
+    tests/mpi/reductions.sh
 if !GF_SANITIZE
 TESTS += $(mpi_plain_scripts)
 endif
