@@ -33,7 +33,7 @@ struct gf_connector_shape {
 };
 
 #define GF_WIRE_MAGIC 0x67664331u
-#define GF_BLOB_BYTES 256
+#define GF_BLOB_BYTES 320
 
 /* What one end tells the other: plain bytes and, from a transport with long_blobs, as many more as it needs, made by its setup
  * with malloc. Whoever called setup frees them. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A hash table of mappings, and a list of those that nobody uses.
+ * A hash table of mappings, and when they are closed.
  */
 #include "core/imports.h"
 
@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "core/host_ordered.h"
+#include "core/import_words.h"
 
 enum { PATIENCE_SECONDS = 1 };
 
@@ -19,22 +22,23 @@ static struct gf_import **bucket_of(struct gf_imports *imports, uint64_t process
     return &imports->buckets[key >> 32 & (GF_IMPORTS_BUCKETS - 1)];
 }
 
-static void take_from_idle(struct gf_imports *imports, struct gf_import *import)
+/* Is it to be closed, as far as those who use it are concerned? */
+static bool may_go(const struct gf_import *import)
 {
-    *(import->older ? &import->older->newer : &imports->oldest) = import->newer;
-    *(import->newer ? &import->newer->older : &imports->newest) = import->older;
-    import->older = import->newer = NULL;
-    imports->idle--;
-    imports->stale_bytes -= import->stale ? import->size : 0;
+    return import->address && (import->uses == 0 ? import->stale || import->unwanted : import->stale && import->held == import->uses);
 }
 
-static void add_to_idle(struct gf_imports *imports, struct gf_import *import)
+/* Kept for later: one of those that are limited. */
+static bool is_idle(const struct gf_import *import)
 {
-    import->older = imports->newest;
-    *(imports->newest ? &imports->newest->newer : &imports->oldest) = import;
-    imports->newest = import;
-    imports->idle++;
-    imports->stale_bytes += import->stale ? import->size : 0;
+    return import->uses == 0 && !import->unwanted;
+}
+
+/* Of one that is idle. */
+static void do_without(struct gf_imports *imports, struct gf_import *import)
+{
+    import->unwanted = true;
+    imports->idle--;
 }
 
 static void close_mapping(struct gf_imports *imports, struct gf_import *import)
@@ -42,26 +46,47 @@ static void close_mapping(struct gf_imports *imports, struct gf_import *import)
     if (import->address) {
         gf_device_ipc_close(imports->device, import->address);
         import->address = import->kernel_address = NULL;
+        imports->count--;
     }
 }
 
-/* Forgets one that is in no list of idle ones. */
-static void unmap(struct gf_imports *imports, struct gf_import *import)
+/* Forgets the one that this link leads to. */
+static void unmap(struct gf_imports *imports, struct gf_import **link)
 {
-    struct gf_import **link = bucket_of(imports, import->process, import->buffer_id);
+    struct gf_import *import = *link;
 
-    while (*link != import) {
-        link = &(*link)->next;
-    }
     *link = import->next;
+    imports->idle -= is_idle(import);
     close_mapping(imports, import);
     free(import);
 }
 
-static void drop_idle_one(struct gf_imports *imports, struct gf_import *import)
+/* Closes what may go, if the device has nothing to do, which is asked only if there is something. Has any been closed? */
+static bool close_some(struct gf_imports *imports)
 {
-    take_from_idle(imports, import);
-    unmap(imports, import);
+    bool asked = false;
+
+    for (int i = 0; i < GF_IMPORTS_BUCKETS; i++) {
+        for (struct gf_import **link = &imports->buckets[i]; *link;) {
+            struct gf_import *import = *link;
+
+            if (!may_go(import)) {
+                link = &import->next;
+                continue;
+            }
+            if (!asked && gf_device_query(imports->device) != GF_OK) {
+                return false;
+            }
+            asked = true;
+            if (import->uses == 0) {
+                unmap(imports, link);
+            } else {
+                close_mapping(imports, import);
+                link = &import->next;
+            }
+        }
+    }
+    return asked;
 }
 
 static bool overlaps(const struct gf_import *import, const struct gf_buffer *buffer)
@@ -72,20 +97,9 @@ static bool overlaps(const struct gf_import *import, const struct gf_buffer *buf
 /* What lay where the new buffer lies has been freed by its owner. */
 static void find_stale(struct gf_imports *imports, uint64_t process, const struct gf_buffer *buffer)
 {
-    struct gf_import *next;
-
     for (int i = 0; i < GF_IMPORTS_BUCKETS; i++) {
         for (struct gf_import *import = imports->buckets[i]; import; import = import->next) {
-            if (!import->stale && import->process == process && overlaps(import, buffer)) {
-                import->stale = true;
-                imports->stale_bytes += import->uses == 0 ? import->size : 0;
-            }
-        }
-    }
-    for (struct gf_import *import = imports->oldest; import && imports->stale_bytes > GF_IMPORTS_STALE_BYTES; import = next) {
-        next = import->newer;
-        if (import->stale) {
-            drop_idle_one(imports, import);
+            import->stale |= import->process == process && overlaps(import, buffer);
         }
     }
 }
@@ -101,8 +115,9 @@ static gf_status open_mapping(struct gf_imports *imports, const struct gf_buffer
     }
     import->address = address;
     import->kernel_address = gf_device_kernel_address(imports->device, address);
+    imports->count++;
     if (!import->kernel_address) {
-        gf_device_ipc_close(imports->device, address);
+        close_mapping(imports, import);
         gf_reason_set(why, "kernels cannot reach memory that was mapped from another process");
         return GF_ERR_UNSUPPORTED;
     }
@@ -110,49 +125,59 @@ static gf_status open_mapping(struct gf_imports *imports, const struct gf_buffer
 }
 
 /* A new buffer is refused where one is mapped still that was freed; small allocations share pieces of memory, so that it need not
- * have overlapped. Is there any to close that nobody uses? */
-static bool drop_idle(struct gf_imports *imports, uint64_t process, bool stale_only)
+ * have overlapped. */
+static void do_without_those_of(struct gf_imports *imports, uint64_t process)
 {
-    struct gf_import *next;
-    bool any = false;
-
-    for (struct gf_import *import = imports->oldest; import; import = next) {
-        next = import->newer;
-        if (import->process == process && (import->stale || !stale_only)) {
-            drop_idle_one(imports, import);
-            any = true;
-        }
-    }
-    return any;
-}
-
-/* The same for those that are only held. */
-static bool close_held(struct gf_imports *imports, uint64_t process)
-{
-    bool any = false;
-
     for (int i = 0; i < GF_IMPORTS_BUCKETS; i++) {
         for (struct gf_import *import = imports->buckets[i]; import; import = import->next) {
-            if (import->process == process && import->stale && import->held > 0 && import->held == import->uses
-                && import->address) {
-                close_mapping(imports, import);
-                any = true;
+            if (import->process == process && is_idle(import)) {
+                do_without(imports, import);
             }
         }
     }
-    return any;
 }
 
-static bool any_stale_in_use(const struct gf_imports *imports, uint64_t process, const struct gf_buffer *buffer)
+/* Will anything of that process go some day, so that there is reason to come again? */
+static bool any_will_go(const struct gf_imports *imports, uint64_t process)
 {
     for (int i = 0; i < GF_IMPORTS_BUCKETS; i++) {
         for (const struct gf_import *import = imports->buckets[i]; import; import = import->next) {
-            if (import->process == process && import->stale && import->uses > 0 && import->address && overlaps(import, buffer)) {
+            if (import->process == process && import->address && (import->stale || import->unwanted)) {
                 return true;
             }
         }
     }
     return false;
+}
+
+static gf_status make_room(struct gf_imports *imports, struct gf_reason *why)
+{
+    if (imports->count >= GF_IMPORTS_MOST && !close_some(imports)) {
+        gf_reason_set(why, "%d allocations of other processes are mapped", GF_IMPORTS_MOST);
+        return GF_NO_RESOURCE;
+    }
+    return GF_OK;
+}
+
+static gf_status map(struct gf_imports *imports, uint64_t process, const struct gf_buffer *buffer, struct gf_import *import,
+                     struct gf_reason *why)
+{
+    gf_status status = make_room(imports, why);
+
+    if (status != GF_OK) {
+        return status;
+    }
+    find_stale(imports, process, buffer);
+    status = open_mapping(imports, buffer, import, why);
+    for (int try = 0; try < 2 && status == GF_ERR_UNSUPPORTED; try++) {
+        if (try == 1) {
+            do_without_those_of(imports, process);
+        }
+        if (close_some(imports)) {
+            status = open_mapping(imports, buffer, import, why);
+        }
+    }
+    return status == GF_ERR_UNSUPPORTED && any_will_go(imports, process) ? GF_NO_RESOURCE : status;
 }
 
 static gf_status add(struct gf_imports *imports, uint64_t process, const struct gf_buffer *buffer, struct gf_import **added,
@@ -164,19 +189,11 @@ static gf_status add(struct gf_imports *imports, uint64_t process, const struct 
         gf_reason_set(why, "out of host memory");
         return GF_ERR_NO_MEMORY;
     }
-    find_stale(imports, process, buffer);
-    gf_status status = open_mapping(imports, buffer, import, why);
+    gf_status status = map(imports, process, buffer, import, why);
 
-    for (int try = 0; try < 2 && status == GF_ERR_UNSUPPORTED; try++) {
-        bool closed = drop_idle(imports, process, try == 0);
-
-        if (close_held(imports, process) || closed) {
-            status = open_mapping(imports, buffer, import, why);
-        }
-    }
     if (status != GF_OK) {
         free(import);
-        return status == GF_ERR_UNSUPPORTED && any_stale_in_use(imports, process, buffer) ? GF_NO_RESOURCE : status;
+        return status;
     }
     struct gf_import **bucket = bucket_of(imports, process, buffer->id);
 
@@ -184,6 +201,7 @@ static gf_status add(struct gf_imports *imports, uint64_t process, const struct 
     import->buffer_id = buffer->id;
     import->base = buffer->base;
     import->size = buffer->size;
+    import->word = gf_import_word(&imports->words, process, buffer);
     import->same_device = memcmp(buffer->uuid, imports->device->caps.uuid, sizeof buffer->uuid) == 0;
     import->next = *bucket;
     *bucket = import;
@@ -209,8 +227,10 @@ static gf_status get(struct gf_imports *imports, uint64_t process, const struct 
     } else if (!import->address) {
         gf_reason_set(why, "the buffer has been freed by its owner");
         return GF_ERR_UNSUPPORTED;
+    } else if (is_idle(import)) {
+        imports->idle--;
     } else if (import->uses == 0) {
-        take_from_idle(imports, import);
+        import->unwanted = false;
     }
     import->uses++;
     *found = import;
@@ -252,6 +272,22 @@ void gf_imports_share(struct gf_imports *imports, struct gf_import *import)
     pthread_mutex_unlock(&imports->lock);
 }
 
+static void limit_idle(struct gf_imports *imports)
+{
+    struct gf_import *oldest = NULL;
+
+    for (int i = 0; i < GF_IMPORTS_BUCKETS && imports->idle > GF_IMPORTS_IDLE; i++) {
+        for (struct gf_import *import = imports->buckets[i]; import; import = import->next) {
+            if (is_idle(import) && (!oldest || import->last_use < oldest->last_use)) {
+                oldest = import;
+            }
+        }
+    }
+    if (oldest) {
+        do_without(imports, oldest);
+    }
+}
+
 /* The lock is held. */
 static void end_use(struct gf_imports *imports, struct gf_import *import)
 {
@@ -259,14 +295,18 @@ static void end_use(struct gf_imports *imports, struct gf_import *import)
     if (--import->uses > 0) {
         return;
     }
-    if (import->unwanted || !import->address) {
-        unmap(imports, import);
+    if (!import->address) {
+        struct gf_import **link = bucket_of(imports, import->process, import->buffer_id);
+
+        while (*link != import) {
+            link = &(*link)->next;
+        }
+        unmap(imports, link);
         return;
     }
-    add_to_idle(imports, import);
-    if (imports->idle > GF_IMPORTS_IDLE) {
-        drop_idle_one(imports, imports->oldest);
-    }
+    import->last_use = ++imports->turn;
+    imports->idle += is_idle(import);
+    limit_idle(imports);
 }
 
 void gf_imports_put(struct gf_imports *imports, struct gf_import *import)
@@ -284,6 +324,7 @@ void gf_imports_drop(struct gf_imports *imports, struct gf_import *import)
         pthread_mutex_lock(&imports->lock);
         import->unwanted = true;
         end_use(imports, import);
+        close_some(imports);
         pthread_mutex_unlock(&imports->lock);
     }
 }
@@ -302,8 +343,21 @@ void gf_imports_release(struct gf_imports *imports, struct gf_import *import)
         import->held--;
         import->unwanted = true;
         end_use(imports, import);
+        close_some(imports);
         pthread_mutex_unlock(&imports->lock);
     }
+}
+
+void gf_imports_look(struct gf_imports *imports)
+{
+    pthread_mutex_lock(&imports->lock);
+    for (int i = 0; i < GF_IMPORTS_BUCKETS; i++) {
+        for (struct gf_import *import = imports->buckets[i]; import; import = import->next) {
+            import->stale |= import->word && gf_host_observe(import->word) != import->buffer_id;
+        }
+    }
+    close_some(imports);
+    pthread_mutex_unlock(&imports->lock);
 }
 
 gf_status gf_imports_create(gf_device *device, struct gf_imports **made, struct gf_reason *why)
@@ -316,6 +370,7 @@ gf_status gf_imports_create(gf_device *device, struct gf_imports **made, struct 
         return GF_ERR_NO_MEMORY;
     }
     imports->device = device;
+    gf_exports_init(&imports->exports, device);
     pthread_mutex_init(&imports->lock, NULL);
     return GF_OK;
 }
@@ -327,9 +382,11 @@ void gf_imports_destroy(struct gf_imports *imports)
     }
     for (int i = 0; i < GF_IMPORTS_BUCKETS; i++) {
         while (imports->buckets[i]) {
-            unmap(imports, imports->buckets[i]);
+            unmap(imports, &imports->buckets[i]);
         }
     }
+    gf_import_words_clear(&imports->words);
+    gf_exports_destroy(&imports->exports);
     pthread_mutex_destroy(&imports->lock);
     free(imports);
 }

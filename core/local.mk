@@ -22,7 +22,7 @@ libgfcore_la_SOURCES += \
     core/forced.c core/forced.h \
     core/host_executor.h core/host_ordered.h \
     core/host_wait.c core/host_wait.h \
-    core/imports.c core/imports.h \
+    core/import_words.c core/import_words.h core/imports.c core/imports.h \
     core/layout.h \
     core/linger.c core/linger.h \
     core/mapped.c core/mapped.h core/mapped_allreduce.c core/mapped_allreduce.h core/mapped_call.c core/mapped_call.h \

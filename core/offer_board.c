@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/host_ordered.h"
+#include "core/imports.h"
 #include "core/offer_entries.h"
 
 static void init_lists(gf_offer_board *board)
@@ -24,9 +25,11 @@ static void init_lists(gf_offer_board *board)
     board->free_slot_count = GF_OFFER_SLOTS;
 }
 
-gf_status gf_offer_board_create(gf_device *device, const struct gf_pull_config *config, gf_offer_board **made,
+gf_status gf_offer_board_create(struct gf_imports *imports, const struct gf_pull_config *config, gf_offer_board **made,
                                 struct gf_reason *why)
 {
+    gf_device *device = imports->device;
+
     *made = NULL;
     if (!device->caps.ipc) {
         gf_reason_set(why, "the memory of this device cannot be mapped by other processes");
@@ -38,8 +41,8 @@ gf_status gf_offer_board_create(gf_device *device, const struct gf_pull_config *
         gf_reason_set(why, "out of host memory");
         return GF_ERR_NO_MEMORY;
     }
-    board->device = board->exports.device = device;
-    board->exports.by_fd = config->by_fd;
+    board->device = device;
+    board->exports = &imports->exports;
     board->config = *config;
     if (board->config.move_bytes > GF_OFFER_SLOT_BYTES) {
         board->config.move_bytes = GF_OFFER_SLOT_BYTES;
@@ -160,17 +163,11 @@ static gf_status describe(gf_offer_board *board, struct gf_offer *offer, const s
                           size_t bytes, struct gf_reason *why)
 {
     if (offer->buffer.id != pointer->buffer_id || pointer->buffer_id == 0) {
-        const struct gf_ipc_handle *handle;
-        gf_status status = gf_exports_get(&board->exports, pointer, &handle, why);
+        gf_status status = gf_exports_get(board->exports, pointer, board->config.by_fd, &offer->buffer, why);
 
         if (status != GF_OK) {
             return status;
         }
-        offer->buffer.handle = *handle;
-        memcpy(offer->buffer.uuid, board->device->caps.uuid, sizeof offer->buffer.uuid);
-        offer->buffer.id = pointer->buffer_id;
-        offer->buffer.base = (uintptr_t)pointer->base;
-        offer->buffer.size = pointer->size;
     }
     offer->bytes = bytes;
     offer->offset = (uint64_t)((uintptr_t)address - (uintptr_t)pointer->base);

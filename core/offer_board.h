@@ -37,13 +37,14 @@ struct gf_offer_name {
 _Static_assert(sizeof(struct gf_offer_name) == 40, "every process has the same idea of a gf_offer_name");
 
 typedef struct gf_offer_board gf_offer_board;
+struct gf_imports;                 /* core/imports.h */
 
 /* What one end of a message knows of the device of the other: is it the same? */
 enum gf_sharing { GF_SHARING_UNKNOWN, GF_SHARING_SAME, GF_SHARING_OTHER };
 
-/* Offers of memory of this device. GF_ERR_UNSUPPORTED where the device's memory cannot be mapped by others. The device outlives
- * the board. */
-gf_status gf_offer_board_create(gf_device *device, const struct gf_pull_config *config, gf_offer_board **board,
+/* Offers of memory of the device whose mappings these are. GF_ERR_UNSUPPORTED where the device's memory cannot be mapped by others.
+ * The device outlives the board, and imports the last offer that is made. */
+gf_status gf_offer_board_create(struct gf_imports *imports, const struct gf_pull_config *config, gf_offer_board **board,
                                 struct gf_reason *why);
 
 /* Offers [address, address + bytes), bytes ≥ 1, which does not change until gf_offer_poll says the end. pointer is what

@@ -39,7 +39,7 @@ struct gf_offer_board {
     struct gf_segment segment;
     struct gf_segment_name name;
     struct gf_board_memory *memory;
-    struct gf_exports exports;
+    struct gf_exports *exports;    /* the process's, in its table of mappings */
     struct gf_offer_entry entries[GF_OFFERS];
     int free[GF_OFFERS], free_count;           /* stacks: what was used last is in the cache */
     int free_slots[GF_OFFER_SLOTS], free_slot_count;

@@ -63,7 +63,7 @@ gf_status gf_registry_create(struct gf_registry *g, struct gf_imports *imports, 
 
     *g = (struct gf_registry){ .device = imports->device, .watch = watch, .fault = fault,
                                .deadline_ns = config->deadline_ms * 1000000u, .rank = bootstrap->rank, .ranks = bootstrap->ranks,
-                               .exports = { .device = imports->device, .by_fd = config->by_fd }, .imports = imports,
+                               .imports = imports, .by_fd = config->by_fd,
                                .segments = calloc(ranks, sizeof *g->segments), .of = calloc(ranks, sizeof *g->of) };
     gf_status status = gf_bootstrap_agree(bootstrap, open_page(g, &name, why), why);
 

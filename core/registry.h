@@ -18,8 +18,7 @@
  * anew only in a call after one that all have left step 3 of. tests/model/registry.pml checks both.
  *
  * Freed memory goes back soon, although a mapping holds it: each call looks whether one more of the rank's places has been
- * freed, and a call with fresh places at all of them. Mappings that no place needs are closed at once. Closing may wait for
- * all kernels of this process; that is what freeing did to the owner.
+ * freed, and a call with fresh places at all of them. Mappings that no place needs are closed as soon as core/imports.h can.
  */
 #ifndef GF_CORE_REGISTRY_H
 #define GF_CORE_REGISTRY_H
@@ -30,7 +29,6 @@
 
 #include "core/buffer.h"
 #include "core/config.h"
-#include "core/exports.h"
 #include "core/familiar.h"
 #include "core/fault.h"
 #include "core/imports.h"
@@ -98,8 +96,8 @@ struct gf_registry {
     int rank, ranks;
     struct gf_segment *segments;       /* [ranks] */
     struct gf_registry_rank *of;       /* [ranks] */
-    struct gf_exports exports;
     struct gf_imports *imports;        /* of the device */
+    bool by_fd;                        /* memory that only a file descriptor shares is mapped, too */
     uint64_t call;                     /* the last one entered; the same on all ranks */
     uint64_t used[GF_REGISTRY_PLACES]; /* the last call that used the own place; 0: it is empty */
     uint64_t calls[GF_REGISTRY_PLACES];    /* that used it */

@@ -57,12 +57,12 @@ static uint32_t oldest_place(const struct gf_registry *g)
 static gf_status take_place(struct gf_registry *g, const struct gf_pointer *where, uint32_t *taken,
                             struct gf_registry_record *record, struct gf_reason *why)
 {
-    const struct gf_ipc_handle *handle;
+    struct gf_buffer buffer;
 
     if (gf_fault_hits(g->fault, GF_FAULT_IPC_EXPORT, why)) {
         return GF_ERR_UNSUPPORTED;
     }
-    gf_status status = gf_exports_get(&g->exports, where, &handle, why);
+    gf_status status = gf_exports_get(&g->imports->exports, where, g->by_fd, &buffer, why);
     char *kernel_base = status == GF_OK ? gf_device_kernel_address(g->device, where->base) : NULL;
 
     if (status != GF_OK) {
@@ -73,12 +73,8 @@ static gf_status take_place(struct gf_registry *g, const struct gf_pointer *wher
         return GF_ERR_UNSUPPORTED;
     }
     uint32_t place = oldest_place(g);
-    struct gf_buffer *buffer = &gf_registry_own_page(g)->places[place];
 
-    *buffer = (struct gf_buffer){
-        .id = where->buffer_id, .base = (uintptr_t)where->base, .size = where->size, .handle = *handle,
-    };
-    memcpy(buffer->uuid, g->device->caps.uuid, sizeof buffer->uuid);
+    gf_registry_own_page(g)->places[place] = buffer;
     g->of[g->rank].kernel_base[place] = kernel_base;
     g->calls[place] = 0;
     record->fresh |= 1u << place;

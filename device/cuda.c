@@ -86,6 +86,7 @@ static void device_free(struct gf_cuda_device *device)
 {
     pthread_mutex_destroy(&device->mappings_lock);
     pthread_mutex_destroy(&device->kernels.lock);
+    pthread_mutex_destroy(&device->census_lock);
     free(device);
 }
 
@@ -94,6 +95,7 @@ static void device_destroy(struct gf_cuda_device *device, bool lost)
 {
     gf_cuda_ipc_close_all(device);
     gf_cuda_vmm_forget_all(device);
+    gf_cuda_census_end(device);
     gf_cuda_kernels_unload(device);
     if (!lost)
         gf_cuda_api_of(device)->cuDevicePrimaryCtxRelease_v2(device->handle);
@@ -123,6 +125,7 @@ static gf_status device_make(struct gf_cuda_driver *driver, int ordinal, struct 
     device->kernels.image = gf_kernels_fatbin_size ? gf_kernels_fatbin : NULL;
     pthread_mutex_init(&device->mappings_lock, NULL);
     pthread_mutex_init(&device->kernels.lock, NULL);
+    pthread_mutex_init(&device->census_lock, NULL);
 
     CUresult result = api->cuDeviceGet(&device->handle, ordinal);
     if (result == CUDA_SUCCESS)
@@ -236,6 +239,7 @@ static const struct gf_device_ops device_ops = {
     .stream_query = gf_cuda_stream_query,
     .stream_sync = gf_cuda_stream_sync,
     .device_sync = gf_cuda_device_sync,
+    .device_query = gf_cuda_device_query,
     .launch = gf_cuda_launch,
     .close = device_close,
 };

@@ -79,6 +79,8 @@ struct gf_cuda_device {
     struct gf_cuda_mapping *mappings; /* under mappings_lock */
     struct gf_cuda_piece *pieces;     /* likewise */
     struct gf_cuda_kernels kernels;
+    pthread_mutex_t census_lock;
+    struct gf_cuda_census *census;    /* under census_lock */
 };
 
 static inline struct gf_cuda_device *gf_cuda_device_of(gf_device *device) { return (struct gf_cuda_device *)device; }
@@ -148,10 +150,14 @@ gf_status gf_cuda_fill(gf_device *device, gf_stream *stream, void *to, int byte,
 gf_status gf_cuda_stream_query(gf_device *device, gf_stream *stream);
 gf_status gf_cuda_stream_sync(gf_device *device, gf_stream *stream);
 gf_status gf_cuda_device_sync(gf_device *device);
+gf_status gf_cuda_device_query(gf_device *device);
+void gf_cuda_census_end(struct gf_cuda_device *device);
 CUstream gf_cuda_stream_handle(gf_stream *stream);
 
 gf_status gf_cuda_launch(gf_device *device, gf_stream *stream, enum gf_kernel kernel, int blocks, int threads,
                          const void *arguments, size_t bytes, struct gf_reason *why);
+/* One that is in no table. */
+gf_status gf_cuda_kernel_find(struct gf_cuda_device *device, const char *name, CUfunction *function);
 void gf_cuda_kernels_unload(struct gf_cuda_device *device);
 
 #endif

@@ -90,6 +90,24 @@ static gf_status load_once(struct gf_cuda_device *device, struct gf_reason *why)
     return status;
 }
 
+gf_status gf_cuda_kernel_find(struct gf_cuda_device *device, const char *name, CUfunction *function)
+{
+    const struct gf_cuda_api *api = gf_cuda_api_of(device);
+    struct gf_cuda_scope scope;
+    CUresult result = gf_cuda_enter(device, &scope);
+    if (result != CUDA_SUCCESS)
+        return gf_cuda_status(result);
+    gf_status status = load_once(device, NULL);
+    if (status == GF_OK) {
+        result = api->cuModuleGetFunction(function, device->kernels.module, name);
+        if (result == CUDA_SUCCESS && api->cuFuncLoad)
+            result = api->cuFuncLoad(*function);
+        status = gf_cuda_status(result);
+    }
+    gf_cuda_leave(device, &scope);
+    return status;
+}
+
 static gf_status check(enum gf_kernel kernel, int blocks, int threads, size_t bytes, struct gf_reason *why)
 {
     if ((unsigned)kernel >= GF_KERNEL_COUNT) {

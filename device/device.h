@@ -106,6 +106,7 @@ struct gf_device_ops {
     gf_status (*stream_query)(gf_device *, gf_stream *);
     gf_status (*stream_sync)(gf_device *, gf_stream *);
     gf_status (*device_sync)(gf_device *);
+    gf_status (*device_query)(gf_device *);
     gf_status (*launch)(gf_device *, gf_stream *, enum gf_kernel kernel, int blocks, int threads,
                         const void *arguments, size_t bytes, struct gf_reason *why);
     void (*close)(gf_device *);
@@ -195,6 +196,10 @@ static inline gf_status gf_device_fill(gf_device *d, gf_stream *s, void *to, int
 static inline gf_status gf_device_stream_query(gf_device *d, gf_stream *s) { return d->ops->stream_query(d, s); }
 static inline gf_status gf_device_stream_sync(gf_device *d, gf_stream *s) { return d->ops->stream_sync(d, s); }
 static inline gf_status gf_device_sync(gf_device *d) { return d->ops->device_sync(d); }
+
+/* Does any kernel of this process run, also of the program's? GF_OK: none. GF_IN_PROGRESS: there may be one. Else an error, or
+ * GF_ERR_UNSUPPORTED where that cannot be told. May take 20 µs of the whole device, and wait for a millisecond. */
+static inline gf_status gf_device_query(gf_device *d) { return d->ops->device_query(d); }
 
 /* Queue a kernel. arguments: the kernel's work item (see kernels/work.h), copied before return. threads: a multiple of
  * 32 up to GF_BLOCK_THREADS; the emulated device uses its own, smaller team. GF_ERR_UNSUPPORTED where the binary has no code

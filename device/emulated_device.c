@@ -145,7 +145,7 @@ static gf_status ipc_close(gf_device *device, void *address)
     if (status != GF_OK) {
         return status;
     }
-    gf_emulated_queues_wait(&self->queues);
+    gf_emulated_queues_hold_up(&self->queues);
     return gf_emulated_ipc_close(self->memory, address);
 }
 
@@ -256,6 +256,11 @@ static gf_status device_sync(gf_device *device)
     return status;
 }
 
+static gf_status device_query(gf_device *device)
+{
+    return gf_emulated_queues_idle(&gf_emulated_of(device)->queues) ? GF_OK : GF_IN_PROGRESS;
+}
+
 static gf_status launch(gf_device *device, gf_stream *stream, enum gf_kernel kernel, int blocks, int threads,
                         const void *arguments, size_t bytes, struct gf_reason *why)
 {
@@ -318,6 +323,7 @@ const struct gf_device_ops gf_emulated_device_ops = {
     .stream_query = stream_query,
     .stream_sync = stream_sync,
     .device_sync = device_sync,
+    .device_query = device_query,
     .launch = launch,
     .close = gf_emulated_close,
 };

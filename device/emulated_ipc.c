@@ -34,6 +34,7 @@ struct gf_import {
     struct handle source;              /* its offset does not count */
     struct gf_range range;             /* in the imports arena */
     int gpu;                           /* whose memory it is */
+    int fd;                            /* the memfd, by a description of its own, which holds the memory (emulated_kept.h) */
     unsigned opens;
 };
 
@@ -124,13 +125,23 @@ static gf_status check_handle(const struct gf_emulated_memory *memory, const str
     return GF_OK;
 }
 
-/* The other process's memfd, or -1 with a reason: as its server hands it out, */
+/* The other process's memfd, or -1 with a reason: as its server hands it out, but by a description that is not that process's, */
 static int ask_for_source(const struct handle *source, struct gf_reason *why)
 {
     const struct gf_fd_request request = { { source->start, source->buffer_id } };
-    int fd;
+    char path[64];
+    int shared;
 
-    return gf_fd_ask(source->server, &request, &fd, why) == GF_OK ? fd : -1;
+    if (gf_fd_ask(source->server, &request, &shared, why) != GF_OK) {
+        return -1;
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", shared);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) {
+        gf_reason_set(why, "cannot open the memory of process %d again (%s: %s)", source->pid, path, strerror(errno));
+    }
+    close(shared);
+    return fd;
 }
 
 /* or by its name. */
@@ -212,7 +223,7 @@ static bool is_in_the_way(const struct gf_emulated_memory *memory, const struct 
     return false;
 }
 
-/* Maps an allocation that is not mapped yet. The lock is held. */
+/* Maps an allocation that is not mapped yet; fd is the import's then. The lock is held. */
 static gf_status add_import(struct gf_emulated_memory *memory, int fd, const struct handle *source, struct gf_import **added,
                             struct gf_reason *why)
 {
@@ -245,6 +256,8 @@ static gf_status add_import(struct gf_emulated_memory *memory, int fd, const str
         free(import);
         return status;
     }
+    gf_kept_hold(fd, source->buffer_id);
+    import->fd = fd;
     import->source = *source;
     import->opens = 0;
     import->next = memory->first_import;
@@ -262,6 +275,7 @@ static gf_status remove_import(struct gf_emulated_memory *memory, struct gf_impo
     }
     *place = import->next;
     gf_status status = unmap(memory, &import->range);
+    close(import->fd);
     gf_arena_give(&memory->imports, import->range.start);
     free(import);
     return status;
@@ -271,7 +285,6 @@ gf_status gf_emulated_ipc_open(struct gf_emulated_memory *memory, const struct g
                                struct gf_reason *why)
 {
     struct handle source;
-    struct gf_import *import;
 
     *address = NULL;
     memcpy(&source, handle->bytes, sizeof source);
@@ -284,13 +297,17 @@ gf_status gf_emulated_ipc_open(struct gf_emulated_memory *memory, const struct g
         return GF_ERR_UNSUPPORTED;
     }
     pthread_mutex_lock(&memory->lock);
-    import = find_import(memory, &source);
-    if (!import) {
+    struct gf_import *import = find_import(memory, &source);
+    bool known = import != NULL;
+    if (!known) {
         status = add_import(memory, fd, &source, &import, why);
+    }
+    if (known || status != GF_OK) {
+        close(fd);
     }
     /* Once it is mapped: the memory may be freed at any time, and what is checked before says nothing about later. */
     if (status == GF_OK) {
-        status = check_record(fd, &source, &import->gpu, why);
+        status = check_record(import->fd, &source, &import->gpu, why);
         if (status == GF_OK) {
             import->opens++;
             *address = (void *)(import->range.start + source.offset);
@@ -299,7 +316,6 @@ gf_status gf_emulated_ipc_open(struct gf_emulated_memory *memory, const struct g
         }
     }
     pthread_mutex_unlock(&memory->lock);
-    close(fd);
     return status;
 }
 

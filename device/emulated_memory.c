@@ -99,6 +99,7 @@ void gf_emulated_memory_destroy(struct gf_emulated_memory *memory)
     free(memory->imports.ranges);
     free(memory->pinned.ranges);
     free(memory->managed.ranges);
+    free(memory->kept.allocations);
     pthread_mutex_destroy(&memory->lock);
     free(memory);
 }
@@ -166,13 +167,29 @@ static gf_status close_pages(struct gf_emulated_memory *memory, enum gf_memory_k
     return fresh == MAP_FAILED ? GF_ERR_SYSTEM : GF_OK;
 }
 
-static gf_status no_room(const struct gf_arena *arena, size_t bytes, struct gf_reason *why)
+static gf_status no_room(const struct gf_arena *arena, size_t bytes, size_t kept, struct gf_reason *why)
 {
     size_t unused, largest;
     gf_arena_free(arena, &unused, &largest);
-    gf_reason_set(why, "the emulated device has no room for %zu bytes: %zu of %zu are free, at most %zu in one piece; free some, "
-                  "or set GPUFIFO_EMULATED=memory=BYTES", bytes, unused, arena->bytes, largest);
+    gf_reason_set(why, "the emulated device has no room for %zu bytes: %zu of %zu are free, at most %zu in one piece, %zu of them "
+                  "still mapped by other processes; free some, or set GPUFIFO_EMULATED=memory=BYTES", bytes, unused, arena->bytes,
+                  largest, kept);
     return GF_ERR_NO_MEMORY;
+}
+
+/* The lock is held. */
+static gf_status take(struct gf_emulated_memory *memory, struct gf_arena *arena, size_t bytes, uint64_t id,
+                      struct gf_range *range, struct gf_reason *why)
+{
+    size_t kept = arena == &memory->device ? gf_kept_bytes(&memory->kept, memory->fd) : 0, unused = 0, largest;
+
+    if (kept > 0) {
+        gf_arena_free(arena, &unused, &largest);
+    }
+    if ((kept > 0 && (unused < kept || unused - kept < bytes)) || gf_arena_take(arena, bytes, id, range) != GF_OK) {
+        return no_room(arena, bytes, kept, why);
+    }
+    return GF_OK;
 }
 
 /* mark: what the range is marked with. */
@@ -192,15 +209,14 @@ static gf_status allocate(struct gf_emulated_memory *memory, enum gf_memory_kind
     }
     uint64_t id = atomic_fetch_add_explicit(&memory->last_id, 1, memory_order_relaxed) + 1;
     pthread_mutex_lock(&memory->lock);
-    gf_status status = gf_arena_take(arena, bytes, id, &range);
-    if (status != GF_OK) {
-        no_room(arena, bytes, why);
-    } else if ((status = open_pages(memory, kind, &range)) != GF_OK) {
+    gf_status status = take(memory, arena, bytes, id, &range, why);
+    if (status == GF_OK && (status = open_pages(memory, kind, &range)) != GF_OK) {
         gf_reason_set(why, "cannot make %zu bytes accessible for the emulated device (%s): with very many allocations raise "
                       "vm.max_map_count", bytes, strerror(errno));
         close_pages(memory, kind, &range);
         gf_arena_give(arena, range.start);
-    } else {
+    }
+    if (status == GF_OK) {
         gf_arena_mark(arena, range.start, mark);
     }
     pthread_mutex_unlock(&memory->lock);
@@ -248,6 +264,9 @@ gf_status gf_emulated_memory_free(struct gf_emulated_memory *memory, enum gf_mem
     const struct gf_range *range = gf_arena_find(arena, start);
     gf_status status = range && range->start == start ? close_pages(memory, kind, range) : GF_ERR_INVALID;
     if (status != GF_ERR_INVALID) {
+        if (arena == &memory->device) {
+            gf_kept_add(&memory->kept, memory->fd, range->buffer_id, gf_range_pages_bytes(range));
+        }
         gf_arena_give(arena, start);
     }
     pthread_mutex_unlock(&memory->lock);

@@ -9,7 +9,8 @@
  * memory is ordinary memory, the same for both sides.
  *
  * The page of the memfd behind an allocation's guard page says what is allocated there, so that another process notices a
- * handle to memory that was freed. Both are given back to the system on free.
+ * handle to memory that was freed. Both are given back to the system on free; but as on a GPU there is no more room for other
+ * device memory than before while another process has it mapped (emulated_kept.h).
  */
 #ifndef GF_DEVICE_EMULATED_MEMORY_H
 #define GF_DEVICE_EMULATED_MEMORY_H
@@ -21,6 +22,7 @@
 
 #include "device/device.h"
 #include "device/emulated_arena.h"
+#include "device/emulated_kept.h"
 #include "device/emulated_registered.h"
 #include "device/fd_server.h"
 
@@ -43,6 +45,7 @@ struct gf_emulated_memory {
     pthread_mutex_t lock;               /* guards what follows, and writing to registered */
     struct gf_arena device, imports, pinned, managed;
     struct gf_import *first_import;
+    struct gf_kept kept;
 };
 
 /* What stands in the memfd at the guard page of an allocation. */

@@ -131,6 +131,9 @@ void gf_emulated_stream_push(gf_stream *stream, struct gf_operation *operation)
 
     operation->next = NULL;
     pthread_mutex_lock(&queues->lock);
+    while (queues->held_up > 0) {
+        pthread_cond_wait(&queues->done, &queues->lock);
+    }
     operation->ticket = ++queues->last_ticket;
     *stream->last = operation;
     stream->last = &operation->next;
@@ -171,13 +174,39 @@ static bool all_finished(const struct gf_emulated_queues *queues, uint64_t ticke
     return true;
 }
 
-void gf_emulated_queues_wait(struct gf_emulated_queues *queues)
+/* The lock is held. */
+static void wait_for_all(struct gf_emulated_queues *queues)
 {
-    pthread_mutex_lock(&queues->lock);
     uint64_t ticket = queues->last_ticket;
+
     while (!all_finished(queues, ticket)) {
         pthread_cond_wait(&queues->done, &queues->lock);
     }
+}
+
+void gf_emulated_queues_wait(struct gf_emulated_queues *queues)
+{
+    pthread_mutex_lock(&queues->lock);
+    wait_for_all(queues);
+    pthread_mutex_unlock(&queues->lock);
+}
+
+bool gf_emulated_queues_idle(struct gf_emulated_queues *queues)
+{
+    pthread_mutex_lock(&queues->lock);
+    bool idle = all_finished(queues, queues->last_ticket);
+
+    pthread_mutex_unlock(&queues->lock);
+    return idle;
+}
+
+void gf_emulated_queues_hold_up(struct gf_emulated_queues *queues)
+{
+    pthread_mutex_lock(&queues->lock);
+    queues->held_up++;
+    wait_for_all(queues);
+    queues->held_up--;
+    pthread_cond_broadcast(&queues->done);
     pthread_mutex_unlock(&queues->lock);
 }
 

@@ -33,6 +33,7 @@ struct gf_emulated_queues {
     pthread_mutex_t lock;          /* guards what follows, and what the streams say it guards */
     pthread_cond_t done;           /* some operation or kernel has finished */
     int blocks;                    /* of kernels that run */
+    int held_up;                   /* who waits here lets nothing be queued meanwhile */
     uint64_t last_ticket;          /* tickets are given in the order of submission, over all streams */
     gf_stream *streams;
     size_t created;                /* streams so far: each has delays of its own */
@@ -69,6 +70,10 @@ void gf_emulated_stream_push(gf_stream *stream, struct gf_operation *operation);
 bool gf_emulated_stream_idle(gf_stream *stream);
 void gf_emulated_stream_wait(gf_stream *stream);
 void gf_emulated_queues_wait(struct gf_emulated_queues *queues);    /* for all that was queued before, in any stream */
+bool gf_emulated_queues_idle(struct gf_emulated_queues *queues);    /* has all of it finished? */
+
+/* The same wait, and whoever queues something is kept waiting, too: as CUDA does while it unmaps memory of another process. */
+void gf_emulated_queues_hold_up(struct gf_emulated_queues *queues);
 
 /* For operations: a number that depends on the seed, the stream and the number of calls before. */
 uint64_t gf_emulated_stream_random(gf_stream *stream);

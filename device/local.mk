@@ -16,6 +16,7 @@ libgpufifo_la_SOURCES += \
     device/emulated_ipc.h \
     device/emulated_launch.c \
     device/emulated_launch.h \
+    device/emulated_kept.c device/emulated_kept.h \
     device/emulated_memory.c \
     device/emulated_memory.h \
     device/emulated_options.c \
@@ -44,6 +45,7 @@ libgpufifo_la_SOURCES += \
     device/cuda_launch.c \
     device/cuda_lines.c \
     device/cuda_memory.c \
+    device/cuda_census.c \
     device/cuda_stream.c \
     device/cuda_vmm.c
 endif

@@ -63,6 +63,12 @@ struct gf_conn {
 };
 GF_STATIC_ASSERT(sizeof(struct gf_conn) == 64, "host and device agree on gf_conn");
 
+/* Of the census of a GPU, which only CUDA has (device/cuda_census.c). */
+struct gf_census_work {
+    uint32_t *word;              /* pinned: gets twice the ticket, and one more if all blocks were there at once */
+    uint32_t ticket;
+};
+
 /* What every communicating kernel gets: identity, the way out, and how the host learns the end. */
 struct gf_task {
     uint32_t rank, ranks;        /* within the communicator */

@@ -13,6 +13,7 @@
 
 #include "core/imports.h"
 #include "core/tuning.h"
+#include "mca_coll_gpufifo/freed.h"
 #include "mca_coll_gpufifo/module.h"
 #include "mca_coll_gpufifo/stage_pool.h"
 
@@ -104,6 +105,7 @@ static int component_close(void)
     mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
 
     unwatch_memory(component);
+    gf_freed_unwatch();
     gf_pt2pt_withdraw();
     gf_staging_destroy(component->staging);
     component->staging = NULL;
@@ -309,13 +311,14 @@ struct gf_imports *gf_component_imports(gf_device *device)
     mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
 
     opal_mutex_lock(&component->lock);
-    struct gf_imports **imports = &component->imports[device->ordinal];
+    struct gf_imports *imports = component->imports[device->ordinal];
 
-    if (!*imports) {
-        (void)gf_imports_create(device, imports, NULL);
+    if (!imports && gf_imports_create(device, &imports, NULL) == GF_OK) {
+        __atomic_store_n(&component->imports[device->ordinal], imports, __ATOMIC_RELEASE);
+        gf_freed_watch();
     }
     opal_mutex_unlock(&component->lock);
-    return *imports;
+    return imports;
 }
 
 gf_proxy *gf_component_proxy(const gf_device *device)

@@ -13,6 +13,7 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/agree_map.c mca_coll_gpufifo/agree_map.h mca_coll_gpufifo/agree_nodes.c mca_coll_gpufifo/agree_nodes.h \
     mca_coll_gpufifo/ballot.c mca_coll_gpufifo/ballot.h mca_coll_gpufifo/arming.c mca_coll_gpufifo/arming.h \
     mca_coll_gpufifo/mailbox.c mca_coll_gpufifo/mailbox.h mca_coll_gpufifo/mail.c mca_coll_gpufifo/mail.h mca_coll_gpufifo/bootstrap.c mca_coll_gpufifo/bootstrap.h \
+    mca_coll_gpufifo/freed.c mca_coll_gpufifo/freed.h \
     mca_coll_gpufifo/net.c mca_coll_gpufifo/net.h mca_coll_gpufifo/native.c mca_coll_gpufifo/native.h mca_coll_gpufifo/mapped.c mca_coll_gpufifo/mapped.h \
     mca_coll_gpufifo/mapped_blocks.c mca_coll_gpufifo/mapped_blocks.h \
     mca_coll_gpufifo/mapped_pack.c mca_coll_gpufifo/mapped_pack.h \

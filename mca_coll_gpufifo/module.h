@@ -50,11 +50,13 @@ typedef struct mca_coll_gpufifo_component_t {
     _Atomic uint32_t shown_errors;     /* bits by gf_status: those the user was told of (error.c) */
     struct gf_pt2pt pt2pt;             /* any thread; see its header */
     struct gf_windows *windows;        /* any thread; open while MPI_COMM_WORLD's module lives; null: they are not guarded */
+    _Atomic uint64_t freed_looked_ms;  /* when freed.c has looked; any thread */
     struct gf_staging *staging;        /* of staged calls; any thread; null exactly if driver is */
     opal_mutex_t lock;                 /* protects what follows */
     gf_device *devices[GF_MAX_DEVICES];
     gf_agent *agents[GF_MAX_DEVICES];  /* by ordinal */
-    struct gf_imports *imports[GF_MAX_DEVICES];
+    struct gf_imports *imports[GF_MAX_DEVICES];    /* by ordinal; each written once, and read without the lock by freed.c */
+    bool freed_watched;                /* freed.c has its place in MPI's progress */
     struct gf_net *nets[GF_MAX_DEVICES];
     gf_proxy *proxies[GF_MAX_DEVICES]; /* by ordinal; without a thread as long as no transport needs one */
     opal_list_t modules;               /* those enabled, for the mailbox */

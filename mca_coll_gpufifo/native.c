@@ -6,6 +6,7 @@
 
 #include "mca_coll_gpufifo/agree.h"
 #include "mca_coll_gpufifo/bootstrap.h"
+#include "mca_coll_gpufifo/freed.h"
 #include "proxy/host_sequenced.h"
 #include "transport/transport.h"
 
@@ -27,6 +28,7 @@ static int device_ranks(const mca_coll_gpufifo_module_t *module)
 
 gf_status gf_native_comm(mca_coll_gpufifo_module_t *module, int ordinal, struct gf_reason *why)
 {
+    gf_freed_look();
     if (module->device_comm) {
         return GF_OK;
     }

@@ -21,9 +21,7 @@ gf_status gf_device_part_export(struct gf_connector *c, void *address, size_t by
         return status;
     }
     part->process = c->device->driver->process;
-    part->buffer.id = where.buffer_id;
-    part->buffer.base = (uintptr_t)address;
-    part->buffer.size = bytes;
+    part->buffer = (struct gf_buffer){ .id = where.buffer_id, .base = (uintptr_t)address, .size = bytes };
     memcpy(part->buffer.uuid, c->device->caps.uuid, sizeof part->buffer.uuid);
     return gf_device_ipc_export(c->device, address, &part->buffer.handle, why);
 }

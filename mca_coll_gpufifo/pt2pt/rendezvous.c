@@ -112,6 +112,16 @@ static gf_device *use_device(struct gf_rendezvous *rendezvous, int ordinal, stru
     return device;
 }
 
+static struct gf_imports *imports_of(gf_device *device, struct gf_reason *why)
+{
+    struct gf_imports *imports = gf_component_imports(device);
+
+    if (!imports) {
+        gf_reason_set(why, "out of host memory");
+    }
+    return imports;
+}
+
 /* A device that cannot offer is asked once. */
 static gf_status board_of(struct gf_rendezvous *rendezvous, int ordinal, gf_offer_board **board, struct gf_reason *why)
 {
@@ -126,7 +136,12 @@ static gf_status board_of(struct gf_rendezvous *rendezvous, int ordinal, gf_offe
         return GF_ERR_UNSUPPORTED;
     }
     if (!rendezvous->boards[ordinal]) {
-        status = gf_offer_board_create(device, &rendezvous->config, &rendezvous->boards[ordinal], why);
+        struct gf_imports *imports = imports_of(device, why);
+
+        if (!imports) {
+            return GF_ERR_NO_MEMORY;
+        }
+        status = gf_offer_board_create(imports, &rendezvous->config, &rendezvous->boards[ordinal], why);
         if (status != GF_OK) {
             rendezvous->boards[ordinal] = NULL;
             rendezvous->refused[ordinal] = *why;
@@ -342,10 +357,9 @@ gf_status gf_rendezvous_engine(struct gf_rendezvous *rendezvous, int ordinal, gf
         return GF_ERR_DEVICE;
     }
     if (!rendezvous->engines[ordinal]) {
-        struct gf_imports *imports = gf_component_imports(device);
+        struct gf_imports *imports = imports_of(device, why);
 
         if (!imports) {
-            gf_reason_set(why, "out of host memory");
             return GF_ERR_NO_MEMORY;
         }
         status = gf_pull_engine_create(imports, &rendezvous->config, &rendezvous->engines[ordinal], why);

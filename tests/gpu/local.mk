@@ -13,6 +13,7 @@ EXTRA_DIST += \
     tests/gpu/sections/direct.sh \
     tests/gpu/sections/device.sh \
     tests/gpu/sections/fifo.sh \
+    tests/gpu/sections/freed.sh \
     tests/gpu/sections/kernels.sh \
     tests/gpu/sections/latency.sh \
     tests/gpu/sections/ll128.sh \

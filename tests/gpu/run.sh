@@ -24,6 +24,7 @@ order="
     mps
     cases
     collectives
+    freed
     nomps
     pt2pt
     pt2pt-nomps

@@ -63,8 +63,33 @@ static void *launch(void *argument)
     return NULL;
 }
 
-/* The first rank's kernel runs on until messages from and to its device have been exchanged. */
-static void long_kernel(const struct ends *e)
+static void start_kernel(const struct ends *e, struct kernel *kernel, pthread_t *thread)
+{
+    atomic_store(&kernel->end, false);
+    atomic_store(&kernel->runs, false);
+    harness_need(e->h, pthread_create(thread, NULL, launch, kernel), "pthread_create");
+    while (!atomic_load(&kernel->runs)) {
+    }
+}
+
+static void end_kernel(struct kernel *kernel, pthread_t thread)
+{
+    atomic_store(&kernel->end, true);
+    pthread_join(thread, NULL);
+}
+
+static void pass(const struct ends *e, const struct buffer *from, struct buffer *to)
+{
+    MPI_Request requests[2];
+
+    MPI_Irecv(to->data, (int)to->bytes, MPI_BYTE, e->previous, DATA, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(from->data, (int)from->bytes, MPI_BYTE, e->next, DATA, MPI_COMM_WORLD, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
+/* The first rank's kernel runs on until messages from and to its device have been exchanged. freed: from where others have come
+ * before, so that these may still be mapped there. */
+static void exchange_beside_kernel(const struct ends *e, bool freed)
 {
     struct kernel kernel = {.runs = false};
     pthread_t thread;
@@ -72,31 +97,38 @@ static void long_kernel(const struct ends *e)
     harness_need(e->h, gpufifo_device_open(NULL, -1, &kernel.device), "no device");
     for (int i = 0; i < SIZES; i++) {
         struct buffer from, to;
-        MPI_Request requests[2];
 
-        message_create(e, &from, sizes[i], i);
         landing_create(e, &to, sizes[i]);
-        atomic_store(&kernel.end, false);
-        atomic_store(&kernel.runs, false);
+        if (freed) {
+            message_create(e, &from, sizes[i], i + 1);
+            pass(e, &from, &to);
+            buffer_destroy(&from, e->name);
+        }
+        message_create(e, &from, sizes[i], i);
         if (e->h->rank == 0) {
-            harness_need(e->h, pthread_create(&thread, NULL, launch, &kernel), "pthread_create");
-            while (!atomic_load(&kernel.runs)) {
-            }
+            start_kernel(e, &kernel, &thread);
         }
         MPI_Barrier(MPI_COMM_WORLD);
-        MPI_Irecv(to.data, (int)sizes[i], MPI_BYTE, e->previous, DATA, MPI_COMM_WORLD, &requests[0]);
-        MPI_Isend(from.data, (int)sizes[i], MPI_BYTE, e->next, DATA, MPI_COMM_WORLD, &requests[1]);
-        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        pass(e, &from, &to);
         MPI_Barrier(MPI_COMM_WORLD);
-        atomic_store(&kernel.end, true);
         if (e->h->rank == 0) {
-            pthread_join(thread, NULL);
+            end_kernel(&kernel, thread);
         }
         landing_check(e, &to, sizes[i], e->previous, i);
         buffer_destroy(&from, e->name);
         MPI_Barrier(MPI_COMM_WORLD);
     }
     gpufifo_device_close(kernel.device);
+}
+
+static void long_kernel(const struct ends *e)
+{
+    exchange_beside_kernel(e, false);
+}
+
+static void freed_before(const struct ends *e)
+{
+    exchange_beside_kernel(e, true);
 }
 
 /* Another buffer is freed, which waits for the device's work, while a receive is pending. */
@@ -214,6 +246,7 @@ static const struct {
 } tests[] = {
     {"synchronise", synchronise},
     {"long kernel", long_kernel},
+    {"freed before", freed_before},
     {"free another", free_another},
     {"reuse address", reuse_address},
     {"overwrite", overwrite},

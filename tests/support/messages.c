@@ -24,10 +24,10 @@ gf_status gftest_messages_open(struct gftest_rank *rank, const char *driver, con
         status = gf_device_stream_create(m->device, &m->stream, why);
     }
     if (status == GF_OK) {
-        status = gf_offer_board_create(m->device, config, &m->board, why);
+        status = gf_imports_create(m->device, &m->imports, why);
     }
     if (status == GF_OK) {
-        status = gf_imports_create(m->device, &m->imports, why);
+        status = gf_offer_board_create(m->imports, config, &m->board, why);
     }
     return status == GF_OK ? gf_pull_engine_create(m->imports, config, &m->engine, why) : status;
 }

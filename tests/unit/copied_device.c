@@ -241,10 +241,18 @@ void gf_part_release(struct gf_connector *c, struct gf_part *part)
     *part = (struct gf_part){ .registered = false };
 }
 
+/* Closing a mapping of this device waits for nothing. */
+static gf_status device_query(gf_device *device)
+{
+    (void)device;
+    return GF_OK;
+}
+
 static const struct gf_device_ops ops = {
     .alloc = fake_alloc, .free = fake_free, .pinned_alloc = fake_alloc, .pinned_free = fake_free,
     .kernel_address = fake_kernel_address, .ipc_export = fake_export, .ipc_open = fake_open, .ipc_close = fake_close,
     .stream_create = stream_create, .stream_destroy = stream_destroy, .copy = copy, .stream_query = stream_query,
+    .device_query = device_query,
 };
 
 /* Allocations are told apart by their addresses: none is freed while another process could still have it. */

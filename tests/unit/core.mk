@@ -26,6 +26,7 @@ tests_core_programs = \
     tests/unit/test_core_reduce \
     tests/unit/test_core_sweep \
     tests/unit/test_core_trouble \
+    tests/unit/test_exports \
     tests/unit/test_flat \
     tests/unit/test_familiar \
     tests/unit/test_linger \
@@ -72,6 +73,8 @@ tests_unit_test_core_agent_SOURCES = tests/unit/test_core_agent.c
 tests_unit_test_core_agent_LDADD = $(tests_core_libs)
 tests_unit_test_core_filled_SOURCES = tests/unit/test_core_filled.c
 tests_unit_test_core_filled_LDADD = $(tests_core_libs)
+tests_unit_test_exports_SOURCES = tests/unit/test_exports.c
+tests_unit_test_exports_LDADD = $(tests_core_libs)
 tests_unit_test_familiar_SOURCES = tests/unit/test_familiar.c
 tests_unit_test_familiar_LDADD = $(tests_core_libs)
 tests_unit_test_linger_SOURCES = tests/unit/test_linger.c

@@ -412,6 +412,45 @@ static void a_peer_with_no_addresses_left_says_so(void **state)
     gf_device_free(device, mine);
 }
 
+/* Larger than what is left once it is there; nothing of it is touched. */
+enum { MOST_GIB = 40 };
+
+static gf_status alloc_most(enum gf_allocator allocator, void **address, struct gf_reason *why)
+{
+    return gf_device_alloc_by(device, allocator, (size_t)MOST_GIB << 30, address, why);
+}
+
+static void freed_memory_is_back_when_no_peer_has_it_mapped(void **state)
+{
+    static const enum gf_allocator allocators[] = {GF_ALLOCATOR_PLAIN, GF_ALLOCATOR_VMM_FD};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof allocators / sizeof allocators[0]; i++) {
+        struct child peer = child_exec("peer", "");
+        struct gf_reason why;
+        void *most;
+
+        for (int by_its_end = 0; by_its_end < 2; by_its_end++) {
+            assert_int_equal(alloc_most(allocators[i], &most, NULL), GF_OK);
+            assert_int_equal(ASK(&peer, OPEN, 0, .handle = export(most)).status, GF_OK);
+            assert_int_equal(ASK(&peer, OPEN, 0, .handle = export(most)).status, GF_OK);
+            gf_device_free(device, most);
+            assert_int_equal(alloc_most(allocators[i], &most, &why), GF_ERR_NO_MEMORY);
+            assert_non_null(strstr(why.text, "still mapped by other processes"));
+            gf_device_free(device, alloc(SIZE));
+            if (by_its_end) {
+                assert_int_equal(child_wait(&peer), 0);
+            } else {
+                assert_int_equal(ASK(&peer, CLOSE, 0).status, GF_OK);
+                assert_int_equal(alloc_most(allocators[i], &most, &why), GF_ERR_NO_MEMORY);
+                assert_int_equal(ASK(&peer, CLOSE, 0).status, GF_OK);
+            }
+            assert_int_equal(alloc_most(allocators[i], &most, NULL), GF_OK);
+            gf_device_free(device, most);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "peer") == 0) {
@@ -430,6 +469,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_cannot_be_shared_says_why),
         cmocka_unit_test(without_ipc_nothing_is_exported_or_opened),
         cmocka_unit_test(a_peer_with_no_addresses_left_says_so),
+        cmocka_unit_test(freed_memory_is_back_when_no_peer_has_it_mapped),
     };
     unsetenv("GPUFIFO_EMULATED");
     if (open_device() != GF_OK) {

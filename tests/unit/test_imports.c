@@ -61,15 +61,17 @@ static void test_kept(void **state)
         gf_imports_put(imports, other);
     }
     assert_int_equal(imports->idle, GF_IMPORTS_IDLE);
+    assert_true(imports->count > GF_IMPORTS_IDLE + 1);
+    gf_imports_look(imports);
+    assert_int_equal(imports->count, GF_IMPORTS_IDLE + 1);
     gf_imports_put(imports, again);
     gf_imports_destroy(imports);
     assert_int_equal(fake->mappings, 0);
     gf_device_close(device);
 }
 
-/* The buffer was freed, and a new one is where it was: a driver that maps both keeps both, for closing one may wait for the
- * program's kernels. */
-static void test_stale_is_kept(void **state)
+/* The buffer was freed, and a new one is where it was: a driver that maps both keeps both until the next look. */
+static void test_stale_goes_later(void **state)
 {
     (void)state;
     gf_device *device = fake_cuda_open_device();
@@ -82,6 +84,8 @@ static void test_stale_is_kept(void **state)
     gf_imports_put(imports, import);
     assert_int_equal(gf_imports_get(imports, PROCESS, &new, &import, &why), GF_OK);
     assert_int_equal(fake->mappings, 2);
+    gf_imports_look(imports);
+    assert_int_equal(fake->mappings, 1);
     gf_imports_put(imports, import);
     gf_imports_destroy(imports);
     gf_device_close(device);
@@ -103,7 +107,11 @@ static void refuse_second(uint64_t near)
     assert_int_equal(gf_imports_get(imports, PROCESS, &new, &second, &why), near == 0 ? GF_NO_RESOURCE : GF_ERR_UNSUPPORTED);
     assert_non_null(strstr(why.text, "ALREADY_MAPPED"));
     gf_imports_put(imports, import);
+    fake->busy = true;
     assert_int_equal(gf_imports_get(imports, OTHER_PROCESS, &new, &second, &why), GF_ERR_UNSUPPORTED);
+    assert_int_equal(gf_imports_get(imports, PROCESS, &new, &second, &why), GF_NO_RESOURCE);
+    assert_int_equal(fake->calls("cuIpcCloseMemHandle"), 0);
+    fake->busy = false;
     assert_int_equal(gf_imports_get(imports, PROCESS, &new, &second, &why), GF_OK);
     assert_int_equal(fake->mappings, 1);
     assert_int_equal(fake->calls("cuIpcCloseMemHandle"), 1);
@@ -124,7 +132,7 @@ static void test_refused_for_a_neighbour(void **state)
     refuse_second(BYTES);
 }
 
-/* A registry knows that the buffer is gone while a message is still under way: closed with the message's end, and not before. */
+/* A registry knows that the buffer is gone while a message is still under way: closed after the message's end, and not before. */
 static void test_dropped(void **state)
 {
     (void)state;
@@ -139,6 +147,7 @@ static void test_dropped(void **state)
     gf_imports_drop(imports, of_registry);
     assert_int_equal(fake->mappings, 1);
     gf_imports_put(imports, of_message);
+    gf_imports_look(imports);
     assert_int_equal(fake->mappings, 0);
     assert_int_equal(imports->idle, 0);
 
@@ -154,26 +163,101 @@ static void test_dropped(void **state)
     gf_device_close(device);
 }
 
-/* What a registry has in use is known to be stale when a message finds a newer buffer there; its size counts while it is kept. */
-static void test_stale_in_use(void **state)
+/* The same beside a kernel of the program: nothing is closed then, and what is asked for again before it was is there. */
+static void test_busy(void **state)
 {
     (void)state;
     gf_device *device = fake_cuda_open_device();
     struct gf_imports *imports = make_table(device);
-    struct gf_buffer old = offer_of(device, 1 << 20, 7), new = offer_of(device, 1 << 20, 8);
-    struct gf_import *first, *second;
+    struct gf_buffer offer = offer_of(device, 1 << 20, 7);
+    struct gf_import *first, *again;
 
-    assert_int_equal(gf_imports_get(imports, PROCESS, &old, &first, NULL), GF_OK);
-    assert_int_equal(gf_imports_get(imports, PROCESS, &new, &second, NULL), GF_OK);
-    assert_true(first->stale && !second->stale && imports->stale_bytes == 0);
-    gf_imports_put(imports, first);
-    assert_int_equal(imports->stale_bytes, BYTES);
-    assert_int_equal(gf_imports_get(imports, PROCESS, &old, &first, NULL), GF_OK);
-    assert_int_equal(imports->stale_bytes, 0);
-    gf_imports_put(imports, first);
-    gf_imports_put(imports, second);
+    fake->busy = true;
+    assert_int_equal(gf_imports_get(imports, PROCESS, &offer, &first, NULL), GF_OK);
+    gf_imports_drop(imports, first);
+    gf_imports_look(imports);
+    assert_int_equal(fake->mappings, 1);
+    assert_int_equal(gf_imports_get(imports, PROCESS, &offer, &again, NULL), GF_OK);
+    assert_ptr_equal(again, first);
+    fake->busy = false;
+    gf_imports_put(imports, again);
+    gf_imports_look(imports);
+    assert_int_equal(fake->mappings, 1);
+    assert_int_equal(imports->idle, 1);
+    assert_int_equal(fake->calls("cuIpcCloseMemHandle"), 0);
+    gf_imports_destroy(imports);
+    gf_device_close(device);
+}
+
+/* Beside a kernel that lasts, there are more and more that should go: some time no more are mapped. */
+static void test_no_more(void **state)
+{
+    (void)state;
+    gf_device *device = fake_cuda_open_device();
+    struct gf_imports *imports = make_table(device);
+    struct gf_buffer offer = offer_of(device, 1 << 20, 7);
+    struct gf_import *import;
+    struct gf_reason why;
+
+    fake->busy = true;
+    for (uint64_t process = 1; process <= GF_IMPORTS_MOST; process++) {
+        assert_int_equal(gf_imports_get(imports, process, &offer, &import, NULL), GF_OK);
+        gf_imports_put(imports, import);
+    }
+    assert_int_equal(gf_imports_get(imports, GF_IMPORTS_MOST + 1, &offer, &import, &why), GF_NO_RESOURCE);
+    assert_non_null(strstr(why.text, "are mapped"));
+    fake->busy = false;
+    assert_int_equal(gf_imports_get(imports, GF_IMPORTS_MOST + 1, &offer, &import, &why), GF_OK);
+    assert_int_equal(imports->count, GF_IMPORTS_IDLE + 1);
+    gf_imports_put(imports, import);
     gf_imports_destroy(imports);
     assert_int_equal(fake->mappings, 0);
+    gf_device_close(device);
+}
+
+/* An owner tells that it has freed what is in use, held and kept: the last two go at the next look, the first one after its use. */
+static void test_owner_tells(void **state)
+{
+    (void)state;
+    gf_device *device = fake_cuda_open_device();
+    struct gf_imports *imports = make_table(device);
+    struct gf_segment segment;
+    struct gf_segment_name name;
+    struct gf_import *mapped[4];
+    enum { USED, HELD, KEPT, ALIVE };
+
+    assert_int_equal(gf_segment_create(4 * sizeof(uint64_t), &segment, &name, NULL), GF_OK);
+    uint64_t *words = segment.address;
+
+    for (uint64_t i = 0; i < 4; i++) {
+        struct gf_buffer offer = offer_of(device, (i + 1) << 20, 100 + i);
+
+        offer.words = name;
+        offer.word = i;
+        words[i] = offer.id;
+        assert_int_equal(gf_imports_get(imports, PROCESS, &offer, &mapped[i], NULL), GF_OK);
+    }
+    gf_imports_hold(imports, mapped[HELD]);
+    gf_imports_put(imports, mapped[KEPT]);
+    gf_imports_put(imports, mapped[ALIVE]);
+    gf_imports_look(imports);
+    assert_int_equal(fake->mappings, 4);
+    words[USED] = words[HELD] = 0;
+    words[KEPT] = 200;                 /* another buffer's by now */
+    fake->busy = true;
+    gf_imports_look(imports);
+    assert_int_equal(fake->mappings, 4);
+    fake->busy = false;
+    gf_imports_look(imports);
+    assert_int_equal(fake->mappings, 2);
+    assert_true(mapped[USED]->address && !mapped[HELD]->address && mapped[ALIVE]->address);
+    gf_imports_put(imports, mapped[USED]);
+    gf_imports_release(imports, mapped[HELD]);
+    gf_imports_look(imports);
+    assert_int_equal(fake->mappings, 1);
+    gf_imports_destroy(imports);
+    assert_int_equal(fake->mappings, 0);
+    gf_segment_close(&segment);
     gf_device_close(device);
 }
 
@@ -231,8 +315,8 @@ int main(int argc, char **argv)
     (void)argv;
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fake_cuda_setup, fake_cuda_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_kept), TEST(test_stale_is_kept), TEST(test_refused_for_a_stale_one), TEST(test_refused_for_a_neighbour),
-        TEST(test_dropped), TEST(test_stale_in_use), TEST(test_held_and_awaited),
+        TEST(test_kept), TEST(test_stale_goes_later), TEST(test_refused_for_a_stale_one), TEST(test_refused_for_a_neighbour),
+        TEST(test_dropped), TEST(test_busy), TEST(test_no_more), TEST(test_owner_tells), TEST(test_held_and_awaited),
     };
     return argc < 2 ? fake_cuda_rerun("fake_cuda", "whole") : cmocka_run_group_tests(tests, NULL, NULL);
 }
