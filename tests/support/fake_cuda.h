@@ -27,7 +27,8 @@ struct fake_cuda {
     int capability;                 /* compute capability of device 1, times ten; device 0 has 90 */
     bool nvlink;                    /* between devices 0 and 1 */
     bool maps_once;                 /* memory of other processes: refuses a second mapping while there is one */
-    bool busy;                      /* a kernel of the program runs */
+    bool busy;                      /* a kernel of the program runs; */
+    bool full;                      /* none of ours can begin */
     bool elsewhere;                 /* memory of the virtual memory functions is on device 1, */
     bool no_access;                 /* and device 0 has no access to it */
     bool shut_down;                 /* the driver has ended, as it does when the process leaves main */

@@ -116,7 +116,8 @@ CUresult cuFuncLoad(CUfunction function) { (void)function; return fake_enter_con
 
 static void take_census(const struct gf_census_work *work)
 {
-    *(uint32_t *)((char *)work->word - FAKE_SHIFT) = work->ticket * 2 + !fake_cuda()->busy;
+    if (!fake_cuda()->full)
+        *(uint32_t *)((char *)work->word - FAKE_SHIFT) = work->ticket * 2 + !fake_cuda()->busy;
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned y, unsigned z, unsigned threads, unsigned ty, unsigned tz,

@@ -313,6 +313,44 @@ static void test_reset_and_go_on(void **state)
     assert_int_equal(fake->calls("cuDevicePrimaryCtxRelease_v2"), 1);
 }
 
+/* Nothing is left of it when the device is closed; and where there are no kernels, nobody can tell. */
+static void test_query(void **state)
+{
+    (void)state;
+    gf_device *device = open_with_kernels();
+    assert_int_equal(gf_device_query(device), GF_OK);
+    fake->busy = true;
+    assert_int_equal(gf_device_query(device), GF_IN_PROGRESS);
+    fake->busy = false;
+    fake->fail_function = "cuLaunchKernel";
+    fake->fail_result = CUDA_ERROR_LAUNCH_FAILED;
+    assert_int_equal(gf_device_query(device), GF_ERR_DEVICE);
+    fake->fail_function = NULL;
+    assert_int_equal(gf_device_query(device), GF_OK);
+    assert_string_equal(fake->launched, "gf_kernel_census");
+    assert_int_equal(fake->streams, 1);
+    gf_device_close(device);
+    assert_int_equal(fake->streams, 0);
+
+    device = fake_cuda_open_device();
+    ((struct gf_cuda_device *)device)->kernels.image = NULL;
+    assert_int_equal(gf_device_query(device), GF_ERR_UNSUPPORTED);
+    gf_device_close(device);
+}
+
+/* A census that the program's kernels keep out is not begun again before it has ended. */
+static void test_query_kept_out(void **state)
+{
+    (void)state;
+    gf_device *device = open_with_kernels();
+    fake->full = true;
+    assert_int_equal(gf_device_query(device), GF_IN_PROGRESS);
+    int launches = fake->calls("cuLaunchKernel");
+    assert_int_equal(gf_device_query(device), GF_IN_PROGRESS);
+    assert_int_equal(fake->calls("cuLaunchKernel"), launches);
+    gf_device_close(device);
+}
+
 /* After main the driver shuts itself down before the libraries that use it are done. */
 static void test_driver_shut_down(void **state)
 {
@@ -334,7 +372,7 @@ int main(int argc, char **argv)
     static const struct CMUnitTest tests[] = {
         TEST(test_launch), TEST(test_no_kernels_for_this_gpu), TEST(test_missing_kernel_unloads), TEST(test_ipc_counts),
         TEST(test_ipc_new_allocation), TEST(test_ipc_refused), TEST(test_reset_then_release), TEST(test_reset_and_go_on),
-        TEST(test_driver_shut_down),
+        TEST(test_query), TEST(test_query_kept_out), TEST(test_driver_shut_down),
     };
     return argc < 2 ? fake_cuda_rerun("fake_cuda", "whole") : cmocka_run_group_tests(tests, NULL, NULL);
 }
