@@ -25,7 +25,7 @@ static struct gf_import **bucket_of(struct gf_imports *imports, uint64_t process
 /* Is it to be closed, as far as those who use it are concerned? */
 static bool may_go(const struct gf_import *import)
 {
-    return import->address && (import->uses == 0 ? import->stale || import->unwanted : import->stale && import->held == import->uses);
+    return import->address && ((import->unwanted && import->uses == 0) || (import->stale && import->uses == import->held));
 }
 
 /* Kept for later: one of those that are limited. */
@@ -61,7 +61,7 @@ static void unmap(struct gf_imports *imports, struct gf_import **link)
     free(import);
 }
 
-/* Closes what may go, if the device has nothing to do, which is asked only if there is something. Has any been closed? */
+/* Closes what may go, if no kernel runs, which is asked only if there is something. Has any been closed? */
 static bool close_some(struct gf_imports *imports)
 {
     bool asked = false;

@@ -4,17 +4,17 @@
  * from the same buffer, until room is needed or its owner turns out to have freed it.
  *
  * One table a process and device for all that map memory of peers: messages (core/pull.h), registries (core/registry.h) and
- * transports. CUDA may refuse (CUDA_ERROR_ALREADY_MAPPED) what lies where something lay that its owner has freed and that is mapped
- * here still; so a mapping that is kept for one of them may have to go for another.
+ * transports. CUDA may refuse (CUDA_ERROR_ALREADY_MAPPED) what lies where something lay that its owner has freed and that is
+ * mapped here still; so a mapping that is kept for one of them may have to go for another.
  *
  * A buffer id is never used again in its process, so a mapping is never taken for that of a newer buffer at the same address.
  * The older mapping is *stale*, and keeps memory from being used that its owner has freed: the owner tells (core/exports.h), and
  * whoever maps a newer buffer at its place finds out.
  *
  * Closing a mapping waits for all kernels of this process, and while it waits CUDA lets no thread launch or copy anything. If one
- * of them is the program's and waits for a message, that is for ever. So what is not wanted any more is closed when the device says
- * that it has nothing to do for this process (gf_device_query), be that at once or at a later look. Nobody waits for that: while
- * something is in the way, messages and calls have other paths.
+ * of them is the program's and waits for a message, that is for ever. So what is not wanted any more is closed when no kernel of
+ * this process runs (gf_device_query), be that at once or at a later look. Nobody waits for that: while something is in the way,
+ * messages and calls have other paths.
  *
  * Threads: any, at any time; a lock guards the table. It is held while a mapping is opened or closed, and so for as long as that
  * takes. What a mapping says of itself does not change while it is in use.
@@ -41,7 +41,7 @@ struct gf_import {
     struct gf_import *next;        /* in its bucket */
     uint64_t process;              /* of the owner: gf_driver.process there */
     uint64_t buffer_id, base, size;
-    char *address;                 /* user address of the start of the allocation; null: closed while it was held, for it was stale */
+    char *address;                 /* user address of the start of the allocation; null: closed while it was held */
     char *kernel_address;
     const uint64_t *word;          /* the owner's, the buffer's id until it is freed; null: it has none */
     uint64_t last_use;             /* the table's turn when its last use ended */
@@ -91,7 +91,7 @@ void gf_imports_drop(struct gf_imports *imports, struct gf_import *import);
 void gf_imports_hold(struct gf_imports *imports, struct gf_import *import);
 void gf_imports_release(struct gf_imports *imports, struct gf_import *import);
 
-/* Now and then: closes what is not wanted any more, or was freed by its owner, if the device has nothing to do. */
+/* Now and then: closes what is not wanted any more, or was freed by its owner, if no kernel runs. */
 void gf_imports_look(struct gf_imports *imports);
 
 #endif

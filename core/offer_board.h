@@ -42,8 +42,8 @@ struct gf_imports;                 /* core/imports.h */
 /* What one end of a message knows of the device of the other: is it the same? */
 enum gf_sharing { GF_SHARING_UNKNOWN, GF_SHARING_SAME, GF_SHARING_OTHER };
 
-/* Offers of memory of the device whose mappings these are. GF_ERR_UNSUPPORTED where the device's memory cannot be mapped by others.
- * The device outlives the board, and imports the last offer that is made. */
+/* Offers of memory of the device whose mappings these are. GF_ERR_UNSUPPORTED where the device's memory cannot be mapped by
+ * others. The device outlives the board, and imports the last offer that is made. */
 gf_status gf_offer_board_create(struct gf_imports *imports, const struct gf_pull_config *config, gf_offer_board **board,
                                 struct gf_reason *why);
 

@@ -92,8 +92,8 @@ static void test_freed(void **state)
     close_owner(&owner);
 }
 
-/* Where it lay lies another one, by the time the owner looks; that one has another word, and the first is free for a third one only
- * then. */
+/* Where it lay lies another one, by the time the owner looks; that one has another word, and the first is free for a third one
+ * only then. */
 static void test_same_address(void **state)
 {
     (void)state;
@@ -117,7 +117,8 @@ static void test_same_address(void **state)
     close_owner(&owner);
 }
 
-/* A handle goes for another buffer of the same place in the table; the word stays, and is the same one when the buffer comes again. */
+/* A handle goes for another buffer of the same place in the table; the word stays, and is the same one when the buffer comes
+ * again. */
 static void test_handle_forgotten(void **state)
 {
     (void)state;

@@ -218,7 +218,8 @@ static void test_no_more(void **state)
     gf_device_close(device);
 }
 
-/* An owner tells that it has freed what is in use, held and kept: the last two go at the next look, the first one after its use. */
+/* An owner tells that it has freed what is in use, held and kept: the last two go at the next look, the first one after its
+ * use. */
 static void test_owner_tells(void **state)
 {
     (void)state;
