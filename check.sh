@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Runs all tests on this machine, a fresh Debian or Ubuntu included: installs what is missing, builds in build/ (and build-*/ with
-# sanitizers), and ends with the line "N passed, N failed, N skipped" (skipped only if there were any; each says why).
+# sanitizers), and ends with the line "N passed, N failed". What was skipped, if anything, is said before, and why.
 #   ./check.sh          everything: about half an hour on two cores
 #   ./check.sh quick    the plain build and its tests only
 set -u
@@ -85,11 +85,8 @@ sanitized() {
 
 finish() {
     echo
-    if [ $skipped -gt 0 ]; then
-        echo "$passed passed, $failed failed, $skipped skipped"
-    else
-        echo "$passed passed, $failed failed"
-    fi
+    [ $skipped -eq 0 ] || echo "$skipped skipped; why is said above"
+    echo "$passed passed, $failed failed"
     [ $failed -eq 0 ]
     exit
 }

@@ -11,8 +11,9 @@
 void gf_mapped_call_start(gf_comm *comm, struct gf_mapped_call *call)
 {
     const struct gf_registry_buffer none = gf_mapped_flags(&comm->mapped);
-    const struct gf_registry_buffer send = { call->send->address, call->send->bytes, &call->send->where,
-                                             comm->config.mapped == GF_MAPPED_AUTO };
+    /* To wait until it is worth while is to stage meanwhile. */
+    bool patient = comm->config.mapped == GF_MAPPED_AUTO && !comm->config.strict;
+    const struct gf_registry_buffer send = { call->send->address, call->send->bytes, &call->send->where, patient };
     const struct gf_registry_buffer buffers[GF_REGISTRY_BUFFERS] = {
         [GF_MAPPED_SEND] = call->send->address ? send : none, none, none,
     };

@@ -33,16 +33,26 @@ gf_status gf_memory_query(const void *address, struct gf_pointer *info, struct g
     return gf_host_memory_query(&mca_coll_gpufifo_component.host_memory, mca_coll_gpufifo_component.driver, address, info, why);
 }
 
+/* Bytes from there to the end of the allocation. */
+static size_t room_from(const struct gf_pointer *where, const char *at)
+{
+    return where->size - (size_t)(at - (const char *)where->base);
+}
+
 bool gf_memory_holds(const struct gf_pointer *where, const void *start, size_t bytes, struct gf_reason *why)
 {
-    size_t room = where->size - (size_t)((const char *)start - (const char *)where->base);
-    const char *end = (const char *)start + bytes - 1;
-    struct gf_pointer last;
+    const char *at = start;
+    size_t room = room_from(where, at);
+    struct gf_pointer next;
 
-    if (bytes <= room || (bytes <= PTRDIFF_MAX && gf_memory_query(end, &last, NULL) == GF_OK && last.kind == GF_MEMORY_DEVICE)) {
-        return true;
+    for (size_t left = bytes; left > room; room = room_from(&next, at)) {
+        left -= room;
+        at += room;
+        if (gf_memory_query(at, &next, NULL) != GF_OK || next.kind != GF_MEMORY_DEVICE) {
+            gf_reason_set(why, "the buffer at %p has %zu bytes up to the end of its allocation, but the call needs %zu: pass the right "
+                          "count or allocate more", start, bytes - left, bytes);
+            return false;
+        }
     }
-    gf_reason_set(why, "the buffer at %p has %zu bytes up to the end of its allocation, but the call needs %zu: pass the right count or "
-                  "allocate more", start, room, bytes);
-    return false;
+    return true;
 }

@@ -36,8 +36,7 @@ bool gf_memory_locate_any(const struct gf_layout *layout, struct gf_pointer *inf
 gf_status gf_memory_query(const void *address, struct gf_pointer *info, struct gf_reason *why);
 
 /* Can `bytes` > 0 contiguous bytes of device memory begin at `start`, which lies in the allocation `where`? False, with a
- * sentence, if they run past its end and no device memory is where they end. (An address range may be mapped from several
- * allocations.) */
+ * sentence, if they run past its end, and no other allocation begins there: an address range may be mapped from several. */
 bool gf_memory_holds(const struct gf_pointer *where, const void *start, size_t bytes, struct gf_reason *why);
 
 #endif

@@ -106,6 +106,12 @@ static void *direct_target(gf_pt2pt_request_t *request)
     return run;
 }
 
+/* A kernel that stores behind the end of an allocation would take the device down, or somebody else's data with it. */
+static bool may_take(const gf_pt2pt_request_t *request, const void *target, struct gf_reason *why)
+{
+    return !request->device || request->pulled == 0 || gf_memory_holds(&request->bounce.where, target, request->pulled, why);
+}
+
 /* Memory that the data go on from: of the device where they go on by a kernel. */
 static gf_status make_bounce(gf_pt2pt_request_t *request, struct gf_reason *why)
 {
@@ -128,7 +134,7 @@ static gf_status find_target(gf_pt2pt_request_t *request, const struct gf_rts *r
     }
     *target = request->pulled > 0 ? direct_target(request) : request->head;
     if (*target) {
-        return GF_OK;
+        return may_take(request, *target, why) ? GF_OK : GF_ERR_INVALID;
     }
     if (!request->device) {
         status = gf_stage_pool_get(mca_coll_gpufifo_component.staging, ordinal, &request->bounce.pool, why);

@@ -26,6 +26,7 @@ for ranks in 2 4; do
     run $ranks mapped=auto tests/mpi/test_exchange path=exchange,staged random reuse
 done
 run 3 +solo mapped=auto tests/mpi/test_exchange path=staged random
+run 3 strict=1 mapped=auto tests/mpi/test_exchange path=exchange rounds=40 random
 run 3 mapped=auto tests/mpi/test_mixed 4
 
 # Nothing waits on the device: kernels that cannot run at once are no hindrance.

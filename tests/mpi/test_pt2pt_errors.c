@@ -120,6 +120,31 @@ static void freed_buffer(const struct ends *e)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
+/* An allocation that ends before the message does: the receive has an error, and nothing is written behind it. The sender may or
+ * may not learn of it. */
+static void short_buffer(const struct ends *e)
+{
+    enum { ROOM = 4096, SENT = 500000 };
+    struct buffer from, to;
+    MPI_Request requests[2];
+    int class;
+
+    if (e->to != GPUFIFO_MEMORY_DEVICE) {
+        return;
+    }
+    message_create(e, &from, SENT, 5);
+    landing_create(e, &to, ROOM);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Irecv(to.data, SENT, MPI_BYTE, e->previous, TAG, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(from.data, SENT, MPI_BYTE, e->next, TAG, MPI_COMM_WORLD, &requests[1]);
+    MPI_Error_class(MPI_Wait(&requests[0], MPI_STATUS_IGNORE), &class);
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+    harness_check(e->h, class == MPI_ERR_BUFFER, "%s: class %d", e->name, class);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    buffer_destroy(&to, e->name);
+    buffer_destroy(&from, e->name);
+}
+
 /* The communicator is freed before its messages are complete. */
 static void freed_communicator(const struct ends *e)
 {
@@ -167,8 +192,8 @@ static void intercommunicator(const struct ends *e)
 
 static const struct ends_test tests[] = {
     {"truncation", truncation},         {"overrun", overrun},
-    {"freed buffer", freed_buffer},     {"freed communicator", freed_communicator},
-    {"intercommunicator", intercommunicator},
+    {"freed buffer", freed_buffer},     {"short buffer", short_buffer},
+    {"freed communicator", freed_communicator}, {"intercommunicator", intercommunicator},
 };
 
 int main(int argc, char **argv)

@@ -64,7 +64,7 @@ pull_sources="tests/unit/test_pull_kernel kernels/emulated_block base/types"
 pull_faulty=kernels/kernels_emulated
 played_sources="tests/unit/copied_device tests/unit/fifo_play tests/unit/scalar base/status base/types core/abort core/connector
     core/copy_ring core/fault core/segment transport/failure"
-copied_sources="$played_sources tests/unit/test_copied core/imports transport/device_part"
+copied_sources="$played_sources tests/unit/test_copied core/exports core/import_words core/imports transport/device_part"
 copied_faulty="proxy/queue proxy/recv proxy/send proxy/thread transport/copy_engine transport/copy_sender transport/p2p_copy_engine
     transport/shm_copy_engine"
 net_sources="$played_sources tests/unit/test_net tests/unit/net_world tests/support/soft_wire tests/support/soft_receive base/log

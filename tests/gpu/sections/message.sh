@@ -12,7 +12,8 @@ runs() {
         run 2 $message tests/mpi/test_pt2pt_stress 3 20 $us
     done
     message="agent=200"
-    for part in synchronise "long kernel" "free another" overwrite thousand; do
+    run 2 $message tests/gpu/agent_habits message beside filled
+    for part in synchronise "free another" overwrite thousand; do
         run 2 $message tests/mpi/test_pt2pt_legal "$part"
     done
     run_prints "by the agent, without a launch" 2 verbose=2 $message gpufifo-bench latency --max 1K --iterations 50
