@@ -19,6 +19,7 @@ enum { SLOT_LOWEST = GF_LINE, SLOT_HIGHEST = 64 << 20 };
 
 enum {
     DEFAULT_PRIORITY = 90,
+    DEFAULT_ONE_SHOT_BYTES = 256 << 10,
     DEFAULT_PACK_BYTES = 32 << 10, /* the way through host memory takes longer than a second launch; an estimate, not a measurement */
     DEFAULT_NET_BYTES = 1 << 20,   /* until it is measured */
     HIGHEST_BASE_PRIORITY = 40     /* of the components that any Open MPI comes with, all algorithms: inter; tuned has 30 */
@@ -204,7 +205,7 @@ static void set_defaults(mca_coll_gpufifo_component_t *component)
     component->net = GF_NET_OFF;
     component->log.verbose = GF_LOG_WARN;
     component->config = (struct gf_config){
-        .one_shot_bytes = 256 * 1024, .ll_slot_bytes = 64 * 1024, .simple_slot_bytes = 128 * 1024,
+        .one_shot_bytes = DEFAULT_ONE_SHOT_BYTES, .ll_slot_bytes = 64 * 1024, .simple_slot_bytes = 128 * 1024,
         .agent_blocks = 1, .agent_start_us = 300, .net_bytes = DEFAULT_NET_BYTES,
     };
     gf_pipe_config_default(&component->pipe);
@@ -251,6 +252,30 @@ static void check_slot(const char *name, size_t *bytes)
     if (gf_speaks_for_node()) {
         gf_show_help("bad-slot-size", name, (ssize_t)asked, (size_t)GF_LINE, (size_t)SLOT_HIGHEST, *bytes);
     }
+}
+
+/* Open MPI reads a negative number as an enormous one. */
+static void check_amount(const char *name, size_t *amount, size_t instead)
+{
+    if (*amount <= PTRDIFF_MAX) {
+        return;
+    }
+    if (gf_speaks_for_node()) {
+        gf_show_help("bad-amount", name, (ssize_t)*amount, instead);
+    }
+    *amount = instead;
+}
+
+static void check_amounts(mca_coll_gpufifo_component_t *component)
+{
+    size_t deadline_ms = component->config.deadline_ms;
+
+    check_amount("coll_gpufifo_one_shot_bytes", &component->config.one_shot_bytes, DEFAULT_ONE_SHOT_BYTES);
+    check_amount("coll_gpufifo_net_bytes", &component->config.net_bytes, DEFAULT_NET_BYTES);
+    check_amount("coll_gpufifo_pack_bytes", &component->pack_bytes, DEFAULT_PACK_BYTES);
+    check_amount("coll_gpufifo_agent_message_bytes", &component->agent_message_bytes, GF_PULL_COMMAND_MOST);
+    check_amount("coll_gpufifo_deadline_ms", &deadline_ms, 0);
+    component->config.deadline_ms = deadline_ms;
 }
 
 /* Settings that cannot be are replaced by the defaults, and said so. */
@@ -350,6 +375,7 @@ void gf_params_apply(mca_coll_gpufifo_component_t *component)
     if (gf_forced_loses_order(config) && gf_speaks_for_node()) {
         gf_show_help("no-order");
     }
+    check_amounts(component);
     check_slot("coll_gpufifo_ll_slot_bytes", &config->ll_slot_bytes);
     check_slot("coll_gpufifo_simple_slot_bytes", &config->simple_slot_bytes);
     check_pipe(&component->pipe);

@@ -28,6 +28,9 @@ run_prints "is longer than 63 characters" 1 node=$(printf '%064d' 0) bench/host_
 run_prints "coll_gpufifo_net_group is 9" 1 net_group=9 bench/host_overhead allreduce 1 1
 run_fails "GPUFIFO_EMULATED" 2 +nonsense tests/mpi/test_allreduce limit=64 sizes
 
+run_prints "one_shot_bytes is -1, but it must not be negative" 2 one_shot_bytes=-1 tests/mpi/test_allreduce path=one_shot limit=64 sizes
+run_prints "deadline_ms is -5, but it must not be negative" 2 deadline_ms=-5 tests/mpi/test_allreduce limit=64 sizes
+
 # Tables: the line is named, the one built in counts; and all ranks must have the same.
 table=$output.table
 printf 'gpufifo-tuning 1\n\nallreduce shared 2 ring 8 x\n' > "$table"

@@ -129,7 +129,7 @@ static void test_disagreement(void **state)
 {
     (void)state;
     expect_run((struct run){ .nodes = "abc", .group = 1, .other_group = 2, .status = GF_ERR_UNSUPPORTED,
-        .reason = "could not be connected between the nodes" });
+        .reason = "between nodes there is the ring alone, and the ring could not be connected" });
 }
 
 int main(void)

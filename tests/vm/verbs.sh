@@ -14,9 +14,9 @@ if [ -n "$lacks" ]; then
 fi
 cd "$GF_BUILDDIR" || exit 99
 # shellcheck disable=SC2016
-"$machine" --timeout 240 bash -c '
+"$machine" --timeout 460 bash -c '
     status=0
     for test in "$@"; do
-        timeout -k 5 100 $test 2>&1 || status=1
+        timeout -k 5 200 $test 2>&1 || status=1
     done
     exit $status' verbs "${tests[@]}"
