@@ -82,8 +82,9 @@ static bool fits(const struct gf_pointer *info, const struct gf_stage_buffer *bu
            gf_memory_holds(info, gf_layout_address(buffer->user, span.low), span.bytes, why);
 }
 
-/* On failure the bounce may be half made: discard it. */
-static gf_status make_bounce(struct bounce *bounce, struct gf_stage_buffer *buffer, struct gf_reason *why)
+/* apart: the call's other buffer. Its address must be another one, though data of both lie elsewhere: libnbc takes equal ones for
+ * in place. On failure the bounce may be half made: discard it. */
+static gf_status make_bounce(struct bounce *bounce, struct gf_stage_buffer *buffer, const void *apart, struct gf_reason *why)
 {
     struct gf_layout_span in = gf_layout_measure(&buffer->in), out = gf_layout_measure(&buffer->out), span = both(in, out);
     size_t bytes = (size_t)(span.high - span.low);
@@ -97,13 +98,15 @@ static gf_status make_bounce(struct bounce *bounce, struct gf_stage_buffer *buff
     if (!fits(&info, buffer, in, why) || !fits(&info, buffer, out, why)) {
         return GF_ERR_INVALID;
     }
-    bounce->bytes = bytes + BOUNCE_ALIGN;
+    bounce->bytes = bytes + 2 * BOUNCE_ALIGN;
     status = gf_bounce_alloc(bounce->pool, bounce->bytes, &bounce->memory, why);
     if (status != GF_OK) {
         return status;
     }
     buffer->host = gf_layout_address(bounce->memory, (ptrdiff_t)((uintptr_t)start % BOUNCE_ALIGN) - span.low);
-
+    if (buffer->host == apart) {
+        buffer->host = gf_layout_address(buffer->host, BOUNCE_ALIGN);
+    }
     enum gf_transfer_gaps gaps = contains(&info, start, bytes) ? GF_GAPS_COPY : GF_GAPS_KEEP;
     status = gf_transfer_plan(&bounce->load, &buffer->in, gaps, bounce->pool, buffer->host, buffer->user, why);
     if (status != GF_OK) {
@@ -179,10 +182,10 @@ bool gf_stage_prepare(struct gf_stage_call *call, ompi_communicator_t *comm, con
     staged->bytes = gf_layout_measure(&call->send.in).bytes + gf_layout_measure(&call->recv.in).bytes;
     call->staged = staged;
     if (status == GF_OK && gf_stage_buffer_is_device(&call->send)) {
-        status = make_bounce(&staged->send, &call->send, &why);
+        status = make_bounce(&staged->send, &call->send, call->recv.host, &why);
     }
     if (status == GF_OK && gf_stage_buffer_is_device(&call->recv)) {
-        status = make_bounce(&staged->recv, &call->recv, &why);
+        status = make_bounce(&staged->recv, &call->recv, call->send.host, &why);
     }
     if (status != GF_OK) {
         fail(call, status, &why);

@@ -48,6 +48,26 @@ static void mark_data(struct stage_case *c)
     }
 }
 
+static void create_recv(struct stage_case *c)
+{
+    create_memory(c, &c->recv_plan, c->place.recv, c->place.recv_shift, c->place.store, &c->recv);
+    create_memory(c, &c->recv_plan, GPUFIFO_MEMORY_HOST, c->place.recv_shift, NULL, &c->recv_reference);
+}
+
+/* An address may lie outside of its memory, and so happen to be the other one: Open MPI's libnbc would take that for in place. */
+static bool addresses_meet(const struct stage_case *c)
+{
+    return c->send.bytes > 0 && c->recv.bytes > 0
+        && (c->send.address == c->recv.address || c->send_reference.address == c->recv_reference.address);
+}
+
+static void free_memory(struct stage_case *c, struct stage_memory *memory, struct stage_store *store, bool keeps)
+{
+    if (memory->bytes > 0) {
+        stage_memory_give(c->h, store, &memory->block, keeps);
+    }
+}
+
 void stage_case_create(struct harness *h, const struct stage_types *types, const struct stage_choice *choice,
                        const struct stage_place *place, struct stage_case *c)
 {
@@ -58,9 +78,14 @@ void stage_case_create(struct harness *h, const struct stage_types *types, const
     stage_plan_make(types, choice, &peers, &c->send_plan, &c->recv_plan);
     stage_plan_arguments(types, choice, &peers, &c->send_plan, &c->recv_plan, &c->send_arrays, &c->recv_arrays, &c->tested);
     create_memory(c, &c->send_plan, place->send, place->send_shift, place->store, &c->send);
-    create_memory(c, &c->recv_plan, place->recv, place->recv_shift, place->store, &c->recv);
     create_memory(c, &c->send_plan, GPUFIFO_MEMORY_HOST, place->send_shift, NULL, &c->send_reference);
-    create_memory(c, &c->recv_plan, GPUFIFO_MEMORY_HOST, place->recv_shift, NULL, &c->recv_reference);
+    create_recv(c);
+    while (addresses_meet(c)) {
+        free_memory(c, &c->recv, place->store, false);
+        free_memory(c, &c->recv_reference, NULL, false);
+        c->place.recv_shift += MARGIN;
+        create_recv(c);
+    }
     c->reference = c->tested;
     c->tested.send = c->send.address;
     c->tested.recv = c->recv.address;
@@ -69,7 +94,7 @@ void stage_case_create(struct harness *h, const struct stage_types *types, const
     c->recv_compared = c->recv.bytes;
     if (c->recv.bytes > 0 && choice->collective->send == SIDE_SUM && c->send_plan.in_place) {
         /* Behind the result is what is left of the contribution: MPI leaves open what happens to it. */
-        c->recv_compared = (size_t)(MARGIN - c->recv_plan.low + c->recv_plan.result_high) + place->recv_shift;
+        c->recv_compared = (size_t)(MARGIN - c->recv_plan.low + c->recv_plan.result_high) + c->place.recv_shift;
     }
     c->recv_before = host_alloc(h, c->recv.bytes);
     c->recv_is_data = host_alloc(h, c->recv.bytes);
@@ -182,10 +207,7 @@ void stage_case_free(struct stage_case *c)
     struct stage_memory *all[] = {&c->send, &c->recv, &c->send_reference, &c->recv_reference};
 
     for (int i = 0; i < 4; i++) {
-        if (all[i]->bytes > 0) {
-            stage_memory_give(c->h, i < 2 ? c->place.store : NULL, &all[i]->block,
-                              stage_draw(c->choice.seed, c->h->rank, 60 + i, 64) > 0);
-        }
+        free_memory(c, all[i], i < 2 ? c->place.store : NULL, stage_draw(c->choice.seed, c->h->rank, 60 + i, 64) > 0);
     }
     free(c->recv_before);
     free(c->recv_is_data);

@@ -265,6 +265,31 @@ static void check_persistent(struct harness *h, const struct stage_types *types,
     stage_case_free(&c);
 }
 
+/* Data that lie pages away from the buffer's address, so that the two addresses of the staged call may be one: Open MPI's libnbc
+ * would take that for in place, and move nothing. */
+static void check_distances(struct harness *h)
+{
+    enum { PAGE = 4096 / sizeof(double), MOST = 1200 * PAGE };
+    struct buffer from, to;
+    int one = 1;
+
+    buffer_create(h, &from, GPUFIFO_MEMORY_DEVICE, sizeof(double), 0);
+    buffer_create(h, &to, GPUFIFO_MEMORY_DEVICE, sizeof(double), 0);
+    for (int distance = -MOST; distance <= MOST; distance += PAGE) {
+        double sent = distance + 0.5, got;
+        char *origin = (char *)from.data - distance * (ptrdiff_t)sizeof sent;
+        MPI_Request request;
+
+        buffer_write(&from, &sent);
+        MPI_Iscatterv(origin, &one, &distance, MPI_DOUBLE, to.data, 1, MPI_DOUBLE, 0, MPI_COMM_SELF, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        buffer_read(&to, &got);
+        harness_check(h, got == sent, "data %d elements from the address: %g instead of %g", distance, got, sent);
+    }
+    buffer_destroy(&to, "distances");
+    buffer_destroy(&from, "distances");
+}
+
 int main(int argc, char **argv)
 {
     struct harness h;
@@ -287,6 +312,7 @@ int main(int argc, char **argv)
     check_driver_calls(&h);
     check_persistent(&h, &types, seed);
     check_errors(&h);
+    check_distances(&h);
     stage_types_free(&types);
     return harness_finish(&h);
 }
