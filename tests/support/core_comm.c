@@ -92,6 +92,9 @@ void gftest_comm_close(struct gftest_comm *c)
 {
     gf_comm_destroy(c->comm);
     c->comm = NULL;
+    while (c->kept_count > 0) {
+        gf_device_free(c->device, c->kept[--c->kept_count]);
+    }
     if (c->joined) {
         return;
     }
@@ -130,7 +133,11 @@ static bool buffer_open(struct gftest_comm *c, struct buffer *b, const struct gf
 
 static void buffer_close(struct gftest_comm *c, struct buffer *b)
 {
-    gf_device_free(c->device, b->memory);
+    if (c->keeps && c->kept_count < GFTEST_KEPT) {
+        c->kept[c->kept_count++] = b->memory;
+    } else {
+        gf_device_free(c->device, b->memory);
+    }
     free(b->image);
 }
 

@@ -9,6 +9,8 @@
 #include "core/imports.h"
 #include "tests/support/ranks.h"
 
+enum { GFTEST_KEPT = 128 };
+
 /* Lives in one rank; opened and closed by all ranks of a test together. */
 struct gftest_comm {
     gf_device *device;
@@ -22,6 +24,10 @@ struct gftest_comm {
     struct gf_net *net;            /* null, likewise */
     gf_agent *agent;               /* made where the settings ask for one; null: none */
     bool joined;                   /* device, stream, mappings and agent are another one's */
+    bool keeps;                    /* buffers of calls until close: freeing waits for the whole device, where another thread's
+                                      kernel may wait for a rank that is freeing as well */
+    void *kept[GFTEST_KEPT];
+    int kept_count;
     gf_comm *comm;
 };
 

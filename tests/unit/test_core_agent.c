@@ -286,6 +286,7 @@ static int threads_body(struct gftest_rank *rank)
     GFTEST_CHECK(rank, gftest_comm_open(rank, &config, &a, NULL) == GF_OK);
     GFTEST_CHECK(rank, gftest_comm_join(rank, &config, &a, &b, NULL) == GF_OK);
     GFTEST_CHECK(rank, gf_device_stream_create(b.device, &b.stream, NULL) == GF_OK);
+    a.keeps = b.keeps = true;
     if (gftest_allreduce(rank, &a, &first) != 0 || gftest_allreduce(rank, &b, &first) != 0) {
         return 1;
     }
