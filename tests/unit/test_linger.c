@@ -60,6 +60,21 @@ static void test_calls_in_a_row_find_it(void **state)
     }
 }
 
+/* Of a program whose calls come closer together than before it stays for less again, by and by. */
+static void test_it_stays_less_again(void **state)
+{
+    struct program slow = { .gap_us = 80 }, fast = { .gap_us = 5 };
+    struct gf_linger linger;
+    uint64_t by_agent;
+
+    (void)state;
+    gf_linger_init(&linger, GF_LINGER_AUTO, 0);
+    run(&linger, &slow, FEW_CALLS, &by_agent);
+    assert_in_range(linger.us, 80, GF_LINGER_MOST);
+    run(&linger, &fast, FEW_CALLS, &by_agent);
+    assert_in_range(linger.us, 5, 2 * 5 + 2 * GF_LINGER_LEAST);
+}
+
 /* At most 3 % slower than with every call launched, in a short run and in all, and less in the long run. */
 static void test_a_program_that_synchronises_loses_nothing(void **state)
 {
@@ -139,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls_in_a_row_find_it),
+        cmocka_unit_test(test_it_stays_less_again),
         cmocka_unit_test(test_a_program_that_synchronises_loses_nothing),
         cmocka_unit_test(test_mixed_programs),
         cmocka_unit_test(test_it_is_worth_while),
