@@ -6,6 +6,7 @@
 #include "kernels/agent.h"
 #include "kernels/allreduce.h"
 #include "kernels/allreduce_ll128.h"
+#include "kernels/census.h"
 #include "kernels/exchange.h"
 #include "kernels/local.h"
 #include "kernels/pack.h"
@@ -119,33 +120,13 @@ gf_kernel_pack_list(const __grid_constant__ struct gf_pack_list_work work)
     gf_pack_list(&team, &work);
 }
 
-/* Launched with as many blocks as the GPU has room for: are they all there at once, and so nothing else? One thread a block counts
- * itself and looks for a while whether all have come. Who leaves last tells, and clears the counters for the next launch of this
- * stream. */
-static __device__ uint32_t gf_census_come, gf_census_left;
+static __device__ struct gf_census_counts gf_census_counts_of_stream;
 
 extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS)
 gf_kernel_census(const __grid_constant__ struct gf_census_work work)
 {
-    const uint32_t gave_up = 1u << 16;
     struct gf_team team = gf_team_self();
-
-    if (team.thread == 0) {
-        uint64_t began = gf_clock_ns();
-        bool all = atomicAdd(&gf_census_come, 1) + 1 == team.blocks;
-
-        while (!all && gf_clock_ns() - began < 50000) {
-            all = gf_load_relaxed32(&gf_census_come) == team.blocks;
-        }
-        uint32_t left = atomicAdd(&gf_census_left, all ? 1 : 1 + gave_up) + (all ? 1 : 1 + gave_up);
-
-        if (left % gave_up == team.blocks) {
-            gf_store_relaxed32(&team, &gf_census_come, 0);
-            gf_store_relaxed32(&team, &gf_census_left, 0);
-            gf_store_relaxed32(&team, work.word, work.ticket * 2 + (left < gave_up));
-        }
-    }
-    gf_team_barrier(&team);
+    gf_census(&team, &work, &gf_census_counts_of_stream);
 }
 
 extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
