@@ -15,11 +15,11 @@ count() {
     find "$1" -name '*.trs' -type f -not -path '*/_build/*' | sort | while read -r trs; do
         log=${trs%.trs}.log
         result=$(sed -n 's/^:global-test-result: *//p' "$trs" | tail -n 1)
-        echo "== ${log#"$1"/}"
+        echo "::count-log ${log#"$1"/}"
         [ -f "$log" ] && cat "$log"
         # A log may end without a newline.
         echo
-        echo "== result $result"
+        echo "::count-result $result"
     done | awk '
         function finish() {
             if (result == "SKIP") {
@@ -40,8 +40,8 @@ count() {
             failed += failures
             skipped += skips
         }
-        /^== result / { result = $3; finish(); next }
-        /^== / { log_name = $2; passes = failures = skips = 0; last = why = ""; next }
+        /^::count-result / { result = $2; finish(); next }
+        /^::count-log / { log_name = $2; passes = failures = skips = 0; last = why = ""; next }
         /^\[  PASSED  \] [0-9]+ test/ { passes += $4 }
         /^\[  FAILED  \] [0-9]+ test/ { failures += $4 }
         /^\[  SKIPPED \] [0-9]+ test/ { skips += $4 }
@@ -56,8 +56,17 @@ self_test() {
     folder=$(mktemp -d)
     echo ":global-test-result: $2" > "$folder/a.trs"
     printf '%b' "$3" > "$folder/a.log"
-    got=$(count "$folder" | tail -n 1)
+    said=$(count "$folder")
     rm -rf "$folder"
+    got=$(tail -n 1 <<EOF
+$said
+EOF
+    )
+    # Who fails or is skipped is named by its log.
+    case $said in
+    "$got" | "FAIL a.log:"* | "SKIP a.log:"*) ;;
+    *) got="$got, of another log" ;;
+    esac
     if [ "$got" = "$1" ]; then
         passed=$((passed + 1))
     else
@@ -80,6 +89,7 @@ if [ "${1:-}" = --self-test ]; then
     self_test "8 1 0" FAIL '[  PASSED  ] 8 test(s).\nSegmentation fault\n'
     self_test "7 1 2" FAIL '4 passed, 1 failed\n3 passed, 0 failed, 2 skipped\n'
     self_test "3 0 0" PASS '3 passed, 0 failed'
+    self_test "4 1 0" FAIL '== a heading\n[  PASSED  ] 4 test(s).\n'
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]
     exit

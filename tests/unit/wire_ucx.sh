@@ -16,7 +16,7 @@ run() {
         env "$@" > "$log" 2>&1
         status=$?
         cat "$log"
-        [ $status -ne 0 ] || return
+        [ $status -ne 0 ] || return 0
         grep -q "LeakSanitizer has encountered a fatal error" "$log" || exit 1
     done
     exit 1
