@@ -13,6 +13,7 @@
 #include "kernels/work.h"
 #include "mca_coll_gpufifo/choice.h"
 #include "mca_coll_gpufifo/module.h"
+#include "mca_coll_gpufifo/number.h"
 
 /* A slot holds at least one line, and beyond 64 MiB there is nothing to gain. core/comm.c has the same limits. */
 enum { SLOT_LOWEST = GF_LINE, SLOT_HIGHEST = 64 << 20 };
@@ -48,17 +49,24 @@ static const mca_base_var_enum_value_t net_values[] = {
 static const mca_base_var_enum_value_t verbose_values[] = {
     {GF_LOG_WARN, "warnings"}, {GF_LOG_PATH, "paths"}, {GF_LOG_CALL, "calls"}, {GF_LOG_DEBUG, "debug"}, {0, NULL}};
 
-/* Of what can go wrong here the user hears from gf_choice_create's enumeration, or from Open MPI; the default stays. */
+/* Of what can go wrong here the user hears from gf_choice_create's enumeration, from gf_number_is_misread or from Open MPI; the
+ * default stays. */
 void gf_params_register_variable(const char *name, const char *help, mca_base_var_type_t type,
                                  const mca_base_var_enum_value_t *values, mca_base_var_info_lvl_t level, void *storage)
 {
     const mca_base_component_t *component = &mca_coll_gpufifo_component.super.collm_version;
     mca_base_var_enum_t *enumeration = values ? gf_choice_create(name, values) : NULL;
+    size_t number_bytes = values ? 0 : gf_number_bytes(type);
+    unsigned char given[sizeof(unsigned long long)];
 
+    memcpy(given, storage, number_bytes);
     (void)mca_base_component_var_register(component, name, help, type, enumeration, 0, 0, level,
                                           MCA_BASE_VAR_SCOPE_READONLY, storage);
     if (enumeration) {
         OBJ_RELEASE(enumeration);
+    }
+    if (number_bytes > 0 && gf_number_is_misread(name)) {
+        memcpy(storage, given, number_bytes);
     }
 }
 

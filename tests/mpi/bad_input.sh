@@ -29,6 +29,12 @@ run_prints "coll_gpufifo_net_group is 9" 1 net_group=9 bench/host_overhead allre
 run_fails "GPUFIFO_EMULATED" 2 +nonsense tests/mpi/test_allreduce limit=64 sizes
 
 run_prints "one_shot_bytes is -1, but it must not be negative" 2 one_shot_bytes=-1 tests/mpi/test_allreduce path=one_shot limit=64 sizes
+for value in lots 12x 8kk; do
+    run_prints "coll_gpufifo_one_shot_bytes is \"$value\", but it must be a whole number" 2 one_shot_bytes=$value \
+        tests/mpi/test_allreduce path=one_shot limit=64 sizes
+done
+run_prints "channels is \"four\"" 1 channels=four bench/host_overhead allreduce 1 1
+run_silent 2 one_shot_bytes=0x40k deadline_ms=0 tests/mpi/test_allreduce path=one_shot limit=64 sizes
 run_prints "deadline_ms is -5, but it must not be negative" 2 deadline_ms=-5 tests/mpi/test_allreduce limit=64 sizes
 
 # Tables: the line is named, the one built in counts; and all ranks must have the same.
