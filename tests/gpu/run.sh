@@ -55,6 +55,9 @@ usage() {
 names=
 while [ $# -gt 0 ]; do
     case $1 in
+    --build | --out) [ $# -ge 2 ] || { echo "run.sh: $1 needs a folder" >&2; exit 2; } ;;
+    esac
+    case $1 in
     --build) build=$2; shift ;;
     --out) out=$2; shift ;;
     --inside) shift; break ;;      # SECTION FUNCTION [ARGUMENT...]: what under_mps starts
