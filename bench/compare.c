@@ -4,11 +4,11 @@
  */
 #include "bench/compare.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "bench/folder.h"
+#include "bench/output.h"
 #include "bench/side.h"
 
 static void report_cell(FILE *out, const struct side_row *row, const struct side_row *first, int rounds)
@@ -67,10 +67,9 @@ static void json_sides(FILE *out, const struct side *sides, int count, int round
 /* False if the file cannot be written. */
 static bool json_write(const char *path, const struct side *sides, int count, int rounds)
 {
-    FILE *out = fopen(path, "w");
+    FILE *out = output_open(path);
 
     if (!out) {
-        fprintf(stderr, "gpufifo-bench: cannot write %s: %s\n", path, strerror(errno));
         return false;
     }
     json_sides(out, sides, count, rounds);
@@ -79,8 +78,8 @@ static bool json_write(const char *path, const struct side *sides, int count, in
 
 static bool sides_run(struct side *sides, const struct bench_options *options, int rounds, int argc, char **argv)
 {
-    char folder[SIDE_FOLDER_BYTES];
-    bool ran = side_folder_create(folder);
+    char folder[FOLDER_BYTES];
+    bool ran = folder_create(folder);
 
     if (!ran) {
         return false;
@@ -98,13 +97,17 @@ static bool sides_run(struct side *sides, const struct bench_options *options, i
     for (int i = 0; i < options->compare_count; i++) {
         side_finish(&sides[i], rounds);
     }
-    side_folder_remove(folder);
+    folder_remove(folder);
     return ran;
 }
 
 int compare_run(const struct bench_options *options, int argc, char **argv)
 {
     int rounds = options->rounds < ROUNDS_MOST ? options->rounds : ROUNDS_MOST;
+
+    if (options->json && !output_check(options->json)) {
+        return 2;
+    }
     struct side *sides = calloc((size_t)options->compare_count, sizeof *sides);
     int result = sides && sides_run(sides, options, rounds, argc, argv) ? 0 : 2;
 

@@ -2,22 +2,20 @@
  *
  * gpufifo-bench: MPI_Allreduce and messages by size on device buffers. --help says how to use it.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/compare.h"
+#include "bench/output.h"
 #include "bench/plot.h"
 #include "bench/report.h"
 #include "bench/tune.h"
 
 static FILE *json_open(const char *path)
 {
-    FILE *file = fopen(path, "w");
+    FILE *file = output_open(path);
 
     if (!file) {
-        fprintf(stderr, "gpufifo-bench: cannot write %s: %s\n", path, strerror(errno));
         MPI_Abort(MPI_COMM_WORLD, 2);
         exit(2);
     }

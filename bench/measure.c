@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/samples.h"
 #include "bench/test.h"
@@ -71,6 +72,26 @@ static void must_fit(const struct bench *bench)
     exit(2);
 }
 
+static bool is_on_device(enum gpufifo_memory kind)
+{
+    return kind != GPUFIFO_MEMORY_HOST && kind != GPUFIFO_MEMORY_PINNED && kind != GPUFIFO_MEMORY_MANAGED;
+}
+
+/* An MPI that was built for CUDA may do without gpufifo, and is measured so; none knows the emulated device. */
+static void must_reach(const struct bench *bench, enum gpufifo_memory send, enum gpufifo_memory recv)
+{
+    bool absent = !paths_present(&bench->counters) && (is_on_device(send) || is_on_device(recv));
+
+    if (absent && strcmp(gpufifo_device_name(bench->device), "emulated") == 0) {
+        give_up(bench, "MPI cannot reach the emulated device", "the component coll/gpufifo is not in use; "
+                "--mca coll_gpufifo_device emulated --mca coll_gpufifo_verbose 1 says why");
+    }
+    if (absent && bench->rank == 0) {
+        fprintf(stderr, "gpufifo-bench: the component coll/gpufifo is not in use: what follows crashes if this MPI knows no "
+                        "device memory itself\n");
+    }
+}
+
 void bench_create(struct bench *bench, const struct bench_options *options)
 {
     enum gpufifo_memory send, recv;
@@ -82,13 +103,14 @@ void bench_create(struct bench *bench, const struct bench_options *options)
     must_fit(bench);
     bench_must(bench, gpufifo_device_open(options->device, -1, &bench->device), "no device");
     bench->test->memory(bench, &send, &recv, &bytes);
+    paths_open(&bench->counters);
+    must_reach(bench, send, recv);
     bench->send = device_alloc(bench, send, bytes);
     bench->recv = device_alloc(bench, recv, bytes);
     if (options->staged) {
         bench->host_send = device_alloc(bench, GPUFIFO_MEMORY_PINNED, bytes);
         bench->host_recv = device_alloc(bench, GPUFIFO_MEMORY_PINNED, bytes);
     }
-    paths_open(&bench->counters);
     bench->samples = bench_host_alloc(bench, METHOD_COUNT * (size_t)options->iterations * sizeof *bench->samples);
     bench->means = bench_host_alloc(bench, (size_t)options->iterations * sizeof *bench->means);
 }

@@ -231,6 +231,9 @@ static void options_check(const struct bench_options *options)
     if (options->tune && (options->compare_count || options->plot)) {
         bad_mixture("--tune has sides of its own: give it without --compare and --plot");
     }
+    if ((options->compare_count || options->plot || options->tune) && (getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK"))) {
+        bad_mixture("--compare, --plot and --tune start mpirun themselves: call gpufifo-bench without it");
+    }
     mechanisms_check(options->mechanisms);
 }
 

@@ -4,13 +4,11 @@
  */
 #include "bench/plot.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
+#include "bench/folder.h"
 #include "bench/lines.h"
+#include "bench/output.h"
 #include "bench/plotter.h"
 
 static bool has_column(const struct line *line, enum bench_kind test)
@@ -84,10 +82,9 @@ static void json_rows(FILE *out, const struct lines *lines)
 
 static bool json_write(const char *path, const struct lines *lines, int ranks)
 {
-    FILE *out = fopen(path, "w");
+    FILE *out = output_open(path);
 
     if (!out) {
-        fprintf(stderr, "gpufifo-bench: cannot write %s: %s\n", path, strerror(errno));
         return false;
     }
     fprintf(out, "{ \"program\": \"gpufifo-bench --plot\", \"ranks\": %d, \"rounds\": %d,\n  \"rows\": [\n", ranks,
@@ -113,14 +110,12 @@ static void report(const struct lines *lines, int ranks)
 /* The figures go to the plotter by a file, which the user may want, too. */
 static bool draw(const struct bench_options *options, const struct lines *lines, const char *folder)
 {
-    char own[SIDE_FOLDER_BYTES + 8];
+    char own[FOLDER_PATH_BYTES];
 
-    snprintf(own, sizeof own, "%s/plot", folder);
+    folder_path(folder, FOLDER_PLOT, own);
     const char *json = options->json ? options->json : own;
-    bool drawn = json_write(json, lines, options->ranks) && plotter_draw(options->plot, json);
 
-    unlink(own);
-    return drawn;
+    return json_write(json, lines, options->ranks) && plotter_draw(options->plot, json);
 }
 
 static bool is_wanted(const struct mechanism *mechanism, const struct bench_options *options)
@@ -130,11 +125,12 @@ static bool is_wanted(const struct mechanism *mechanism, const struct bench_opti
 
 int plot_run(const struct bench_options *options, int argc, char **argv)
 {
-    char folder[SIDE_FOLDER_BYTES];
+    char folder[FOLDER_BYTES];
     struct lines lines;
     int result = 2;
 
-    if (!plotter_check() || !side_folder_create(folder)) {
+    if (!plotter_check(options->plot) || !output_check(options->plot) || (options->json && !output_check(options->json))
+        || !folder_create(folder)) {
         return 2;
     }
     if (lines_create(&lines, options, is_wanted)) {
@@ -150,6 +146,6 @@ int plot_run(const struct bench_options *options, int argc, char **argv)
         result = lines.line[i].failed && !*lines.line[i].refused;
     }
     lines_destroy(&lines);
-    side_folder_remove(folder);
+    folder_remove(folder);
     return result;
 }

@@ -3,9 +3,10 @@
 """Plots the JSON files of gpufifo-bench: time and bandwidth by message size; of --plot the bandwidth of each mechanism.
 
     plot.py OUTPUT.svg FILE.json...      (Debian and Ubuntu: python3-matplotlib)
-    plot.py --check                      ends with 0 if it can plot
+    plot.py --check [OUTPUT]             ends with 0 if it can plot, and into a file of this name
 """
 import json
+import os
 import sys
 
 try:
@@ -60,8 +61,17 @@ def plot_mechanisms(document):
     return figure
 
 
+def check(output):
+    """Ends with a sentence if the end of this name is no format."""
+    formats = pyplot.figure().canvas.get_supported_filetypes()
+    if os.path.splitext(output)[1][1:].lower() not in formats:
+        sys.exit(f"plot.py: {output}: the end of its name must be the format, such as .svg, .png or .pdf")
+
+
 def main():
-    if sys.argv[1:] == ["--check"]:
+    if sys.argv[1:2] == ["--check"]:
+        for output in sys.argv[2:]:
+            check(output)
         return
     if len(sys.argv) < 3:
         sys.exit(__doc__)

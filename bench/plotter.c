@@ -44,18 +44,20 @@ static const char *python_find(void)
     return NULL;
 }
 
-bool plotter_check(void)
+bool plotter_check(const char *picture)
 {
     if (access(script(), R_OK) != 0) {
         fprintf(stderr, "gpufifo-bench: %s, which draws, cannot be read: %s; GPUFIFO_PLOT may name another plot.py\n", script(),
                 strerror(errno));
         return false;
     }
-    if (!python_find()) {
+    const char *python = python_find();
+
+    if (!python) {
         fprintf(stderr, "gpufifo-bench: --plot needs python3 with matplotlib: apt-get install python3-matplotlib\n");
         return false;
     }
-    return true;
+    return run(python, "--check", picture) == 0;
 }
 
 bool plotter_draw(const char *picture, const char *json)

@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-/* Is there one? False after one sentence that says what to install. */
-bool plotter_check(void);
+/* Is there one, and can it draw a file of this name? False after one sentence that says what is wrong. */
+bool plotter_check(const char *picture);
 
 /* Draws a JSON file of gpufifo-bench. The format of `picture` is that of its name's end. False after a sentence that says why
  * not. */

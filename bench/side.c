@@ -8,13 +8,13 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench/folder.h"
 #include "bench/report.h"
 #include "bench/samples.h"
 
-enum { WORDS_MOST = 256, PATH_BYTES = SIDE_FOLDER_BYTES + 8 };
+enum { WORDS_MOST = 256 };
 
 /* A list of words that belong to others. */
 struct words {
@@ -114,16 +114,18 @@ static void __attribute__((noreturn)) command_become(const struct words *command
     _exit(127);
 }
 
-/* Runs the command in this environment; the file `log` gets the command and its output. True if it ended with 0. */
-static bool command_run(const struct words *command, const struct words *environment, const char *log)
+/* Runs the command in this environment; the folder's log gets the command and its output. True if it ended with 0. */
+static bool command_run(const struct words *command, const struct words *environment, const char *folder)
 {
-    int status = -1;
-    pid_t child = fork();
+    char log[FOLDER_PATH_BYTES];
+
+    folder_path(folder, FOLDER_LOG, log);
+    pid_t child = folder_fork();
 
     if (child == 0) {
         command_become(command, environment, log);
     }
-    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return folder_wait(folder, child);
 }
 
 static int side_read(struct side *side, const char *path, int round)
@@ -156,44 +158,14 @@ static int side_read(struct side *side, const char *path, int round)
     return rows;
 }
 
-static void path_in(const char *folder, const char *name, char path[PATH_BYTES])
-{
-    snprintf(path, PATH_BYTES, "%s/%s", folder, name);
-}
-
-bool side_folder_create(char folder[SIDE_FOLDER_BYTES])
-{
-    const char *above = getenv("TMPDIR");
-    int length;
-
-    above = above && *above ? above : "/tmp";
-    length = snprintf(folder, SIDE_FOLDER_BYTES, "%s/gpufifo-bench.XXXXXX", above);
-    if (length >= SIDE_FOLDER_BYTES || !mkdtemp(folder)) {
-        fprintf(stderr, "gpufifo-bench: no folder can be made in %s: %s\n", above,
-                length >= SIDE_FOLDER_BYTES ? "its name is too long" : strerror(errno));
-        return false;
-    }
-    return true;
-}
-
-void side_folder_remove(const char *folder)
-{
-    char log[PATH_BYTES];
-
-    path_in(folder, "log", log);
-    unlink(log);
-    rmdir(folder);
-}
-
 bool side_run(struct side *side, int round, const char *folder, int argc, char **argv)
 {
     struct words command = { .count = 0 };
     struct side_words words = { .own.count = 0 };
-    char *text = strdup(side->text), self[4096], json[PATH_BYTES], log[PATH_BYTES];
+    char *text = strdup(side->text), self[4096], json[FOLDER_PATH_BYTES];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
 
-    path_in(folder, "json", json);
-    path_in(folder, "log", log);
+    folder_path(folder, FOLDER_JSON, json);
     self[length > 0 ? length : 0] = '\0';
     side_split(text, &words);
     words_add(&command, mpirun_of(&words));
@@ -203,7 +175,7 @@ bool side_run(struct side *side, int round, const char *folder, int argc, char *
     words_add_all(&command, &words.own);
     words_add(&command, "--json");
     words_add(&command, json);
-    bool ran = command_run(&command, &words.environment, log) && side_read(side, json, round) > 0;
+    bool ran = command_run(&command, &words.environment, folder) && side_read(side, json, round) > 0;
     unlink(json);
     free(text);
     return ran;
@@ -211,9 +183,9 @@ bool side_run(struct side *side, int round, const char *folder, int argc, char *
 
 FILE *side_log_open(const char *folder)
 {
-    char log[PATH_BYTES];
+    char log[FOLDER_PATH_BYTES];
 
-    path_in(folder, "log", log);
+    folder_path(folder, FOLDER_LOG, log);
     return fopen(log, "r");
 }
 

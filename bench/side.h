@@ -11,7 +11,7 @@
 
 #include "bench/measure.h"
 
-enum { SIDE_ROWS_MOST = 128, ROUNDS_MOST = 100, SIDE_FOLDER_BYTES = 256 };
+enum { SIDE_ROWS_MOST = 128, ROUNDS_MOST = 100 };
 
 /* The medians that one side measured for one size and method, by round. */
 struct side_row {
@@ -30,12 +30,9 @@ struct side {
     struct side_row row[SIDE_ROWS_MOST];
 };
 
-/* A folder for the files of the jobs, and its end. False, after one sentence, if there is none. */
-bool side_folder_create(char folder[SIDE_FOLDER_BYTES]);
-void side_folder_remove(const char *folder);
-
-/* Runs this side's job for one round. argv: of this program; what does not belong to the comparison itself goes to the job. False
- * if the job failed, or gave wrong results: then side_log_show shows its command and what it said. */
+/* Runs this side's job for one round. folder: as folder_create makes it. argv: of this program; what does not belong to the
+ * comparison itself goes to the job. False if the job failed, or gave wrong results: then side_log_show shows its command and what
+ * it said. */
 bool side_run(struct side *side, int round, const char *folder, int argc, char **argv);
 
 /* Of the last job. Null if there is no log. The caller closes it. */

@@ -14,6 +14,30 @@ static const char first_line[] = "gpufifo-tuning 1";
 
 enum { PATH_MOST = 4096, LINE_MOST = 512 };
 
+/* Makes a new file beside `path`, whose name it gives. Negative, after one sentence, if that cannot be. */
+static int beside_create(const char *path, char beside[PATH_MOST])
+{
+    int length = snprintf(beside, PATH_MOST, "%s.XXXXXX", path);
+    int file = length < PATH_MOST ? mkstemp(beside) : -1;
+
+    if (file < 0) {
+        fprintf(stderr, "gpufifo-bench: cannot write %s: %s\n", path, strerror(length < PATH_MOST ? errno : ENAMETOOLONG));
+    }
+    return file;
+}
+
+static bool can_write(const char *path)
+{
+    char beside[PATH_MOST];
+    int file = beside_create(path, beside);
+
+    if (file >= 0) {
+        close(file);
+        unlink(beside);
+    }
+    return file >= 0;
+}
+
 bool table_check(const char *path)
 {
     FILE *file = fopen(path, "r");
@@ -25,12 +49,12 @@ bool table_check(const char *path)
         fclose(file);
     }
     line[strcspn(line, "\r\n")] = '\0';
-    if (missing || empty || strcmp(line, first_line) == 0) {
-        return true;
+    if (!missing && !empty && strcmp(line, first_line) != 0) {
+        fprintf(stderr, "gpufifo-bench: %s is no table of this version, for it does not begin with \"%s\": give --tune another "
+                        "file\n", path, first_line);
+        return false;
     }
-    fprintf(stderr, "gpufifo-bench: %s is no table of this version, for it does not begin with \"%s\": give --tune another file\n",
-            path, first_line);
-    return false;
+    return can_write(path);
 }
 
 /* Is this a row or a comment of these ranks? */
@@ -71,11 +95,13 @@ static void give_usual_mode(int file)
 bool table_write(const char *path, const struct table_part *part, void (*rows)(FILE *out, const void *ctx), const void *ctx)
 {
     char beside[PATH_MOST];
-    int length = snprintf(beside, sizeof beside, "%s.XXXXXX", path);
-    int file = length < PATH_MOST ? mkstemp(beside) : -1;
+    int file = beside_create(path, beside);
     FILE *out = file >= 0 ? fdopen(file, "w") : NULL;
     bool written = out != NULL;
 
+    if (file < 0) {
+        return false;
+    }
     if (out) {
         give_usual_mode(file);
         fprintf(out, "%s\n", first_line);
@@ -86,9 +112,7 @@ bool table_write(const char *path, const struct table_part *part, void (*rows)(F
     }
     if (!written) {
         fprintf(stderr, "gpufifo-bench: cannot write %s: %s\n", path, strerror(errno));
-        if (file >= 0) {
-            unlink(beside);
-        }
+        unlink(beside);
     }
     return written;
 }

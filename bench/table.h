@@ -15,7 +15,7 @@ struct table_part {
     int ranks;
 };
 
-/* Can it be written? True where there is no file yet, or a table; else one sentence. */
+/* Can it be written? True where there is no file yet, or a table, in a folder that takes new files; else one sentence. */
 bool table_check(const char *path);
 
 /* Writes a new file beside it and puts that in its place, so that whoever reads it sees all or nothing. `rows` writes the new part,

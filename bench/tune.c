@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "bench/cliffs.h"
+#include "bench/folder.h"
 #include "bench/lines.h"
 #include "bench/table.h"
 
@@ -197,10 +198,10 @@ static bool measure(struct tune *tune, const char *folder, int argc, char **argv
 int tune_run(const struct bench_options *options, int argc, char **argv)
 {
     struct tune tune = { .options = options };
-    char folder[SIDE_FOLDER_BYTES];
+    char folder[FOLDER_BYTES];
     int result = 2;
 
-    if (!table_check(options->tune) || !side_folder_create(folder)) {
+    if (!table_check(options->tune) || !folder_create(folder)) {
         return 2;
     }
     if (!measure(&tune, folder, argc, argv)) {
@@ -216,6 +217,6 @@ int tune_run(const struct bench_options *options, int argc, char **argv)
         result = tune.lines.line[i].failed && !*tune.lines.line[i].refused;
     }
     lines_destroy(&tune.lines);
-    side_folder_remove(folder);
+    folder_remove(folder);
     return result;
 }

@@ -69,6 +69,15 @@ static double *device_doubles(struct plate *plate, size_t count)
     return pointer;
 }
 
+/* An MPI that was built for CUDA may do without gpufifo; none knows the emulated device. */
+static void must_reach_device(const struct plate *plate)
+{
+    if (!paths_present(&plate->counters) && strcmp(gpufifo_device_name(plate->device), "emulated") == 0) {
+        fail("MPI cannot reach the emulated device", "the component coll/gpufifo is not in use; "
+             "--mca coll_gpufifo_device emulated --mca coll_gpufifo_verbose 1 says why");
+    }
+}
+
 /* Who has which part. */
 static void plate_divide(struct plate *plate, int size)
 {
@@ -331,8 +340,9 @@ int main(int argc, char **argv)
     options_read(&options, argc, argv);
     MPI_Init(&argc, &argv);
     must(gpufifo_device_open(options.device, -1, &plate.device), "no device");
-    plate_create(&plate, &options);
     paths_open(&plate.counters);
+    must_reach_device(&plate);
+    plate_create(&plate, &options);
     if (plate.rank == 0) {
         printf("jacobi: %d x %d points on %d x %d ranks, %d steps, device %s\n", options.size, options.size, plate.dims[0],
                plate.dims[1], options.steps, gpufifo_device_name(plate.device));

@@ -4,7 +4,6 @@
  */
 #include "examples/paths.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,6 +66,11 @@ void paths_close(struct paths_counters *counters)
 {
     MPI_T_pvar_session_free(&counters->session);      /* frees the handles too */
     MPI_T_finalize();
+}
+
+bool paths_present(const struct paths_counters *counters)
+{
+    return counters->zero.count > 0;
 }
 
 void paths_read(const struct paths_counters *counters, struct paths *paths)

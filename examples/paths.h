@@ -7,6 +7,7 @@
 #define EXAMPLES_PATHS_H
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { PATHS_MOST = 32 };
@@ -34,6 +35,9 @@ struct paths_counters {
 /* Begins to count, and ends it; both between MPI_Init and MPI_Finalize. */
 void paths_open(struct paths_counters *counters);
 void paths_close(struct paths_counters *counters);
+
+/* Is gpufifo in use in this job? Without it an MPI that knows no device memory crashes on it. */
+bool paths_present(const struct paths_counters *counters);
 
 /* What was counted since paths_open. */
 void paths_read(const struct paths_counters *counters, struct paths *paths);

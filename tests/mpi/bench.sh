@@ -53,6 +53,10 @@ run_fails 'a number of bytes' 1 gpufifo-bench --min lots
 run_fails 'larger than --max' 1 gpufifo-bench --min 8K --max 4K
 run_fails 'needs a second side' 1 gpufifo-bench --compare ""
 run_fails 'no device: ' 2 gpufifo-bench --device nonsense
+run_fails 'the component coll/gpufifo is not in use' 2 device=none gpufifo-bench --device emulated --max 8
+run_prints 'memory managed to pinned' 2 device=none gpufifo-bench --device emulated --max 8 $few --memory managed,pinned
+run_fails 'cannot write /nowhere/json' 2 gpufifo-bench --max 8 $few --json /nowhere/json
+run_fails 'call gpufifo-bench without it' 2 gpufifo-bench --compare "" --compare ""
 
 # What host-only programs pay: the program, and the script around it.
 run_prints "^allreduce 8 [0-9]" 2 bench/host_overhead allreduce 5 50
@@ -96,4 +100,25 @@ valid_json
     > "$output" 2>&1
 result=$?
 judge nonzero "this side could not be measured"
+"$GF_BUILDDIR/gpufifo-bench" --compare "" --compare "" --json /nowhere/json > "$output" 2>&1
+result=$?
+judge nonzero "cannot write /nowhere/json"
+
+# A comparison that is ended leaves no folder, and no job.
+shown="gpufifo-bench --compare, ended by SIGTERM" folder=$(mktemp -d)
+printf '#!/bin/sh\necho $$ > "%s/job"; exec sleep 1000\n' "$folder" > "$runner"
+TMPDIR=$folder MPIRUN=$runner "$GF_BUILDDIR/gpufifo-env" "$GF_BUILDDIR/gpufifo-bench" --compare "" --compare "" > "$output" 2>&1 &
+bench=$!
+if wait_until 60 test -s "$folder/job"; then
+    kill "$bench"
+fi
+wait "$bench"
+result=$?
+if [ $result -eq 143 ] && ! kill -0 "$(cat "$folder/job")" && [ "$(ls "$folder")" = job ]; then
+    good
+else
+    ls "$folder" >> "$output"
+    bad "ended with $result, or a job or this is left"
+fi
+rm -r "$folder"
 finish

@@ -91,6 +91,10 @@ table_has 2 "^allreduce turns 2 [a-z_]* 16384 [0-9.]*$"
 table_has 6 "^allreduce shared 2 "
 run_prints "16384 bytes on 2 ranks take by the table [0-9.]* us" 2 +blocks=64 verbose=2 tuning="$folder/table" gpufifo-bench \
     --min 16K --max 16K --iterations 5
+shown="--tune into a folder that is not there"
+"$GF_BUILDDIR/gpufifo-bench" --tune /nowhere/table > "$output" 2>&1
+result=$?
+judge nonzero "cannot write /nowhere/table"
 echo "no table" > "$folder/table"
 tune ""
 judge nonzero "is no table of this version"
@@ -118,9 +122,14 @@ for python in python3 /usr/bin/python3; do
     "$python" -c "import matplotlib" 2> /dev/null && ln -s "$(command -v $python)" "$folder/python" && break
 done
 if [ ! -e "$folder/python" ]; then
-    skip 8 "no python3-matplotlib to draw with"
+    skip 10 "no python3-matplotlib to draw with"
     finish
 fi
+# Where nothing can be drawn, nothing is measured.
+runner=/nowhere/mpirun plot "" --plot /nowhere/plot.svg
+judge nonzero "cannot write /nowhere/plot.svg"
+runner=/nowhere/mpirun plot "" --plot "$folder/plot.text"
+judge nonzero "the end of its name must be the format"
 plot ""
 plotted allreduce:ll allreduce:ll128 allreduce:agent? allreduce:simple_receiver allreduce:simple_sender allreduce:p2p_copy \
     allreduce:one_shot_mapped allreduce:two_shot allreduce:shm_ll allreduce:shm allreduce:shm_copy allreduce:host_sequenced \

@@ -15,6 +15,7 @@ run_fails "must be at least the number of ranks" 4 examples/jacobi --size 1
 run_fails "takes a number" 1 examples/jacobi --steps many
 run_fails "Usage" 1 examples/jacobi --nonsense
 run_fails "no device: " 1 examples/jacobi --device nonsense
+run_fails "the component coll/gpufifo is not in use" 2 device=none examples/jacobi --device emulated
 if [ "$GF_MPI4PY" = yes ]; then
     for ranks in 1 3; do
         run "$ranks" "$PYTHON" "${srcdir:-.}/examples/mpi4py_allreduce.py"
