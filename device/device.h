@@ -60,6 +60,8 @@ struct gf_device_caps {
                                     process that run, as copies to and from the host never do */
     bool ordered_arrivals;       /* what an adapter writes into this device's memory is seen by its kernels before what it writes, or
                                     lets the host write, later: no flush is needed in between */
+    bool on_host_cores;          /* its kernels run on the cores of the host (the emulated device): who waits for them had better
+                                    let others run */
     int blocks;                  /* blocks of GF_BLOCK_THREADS threads that run at once */
     int numa_node;               /* nearest NUMA node, -1 unknown */
     char pci[16];                /* address on the bus, as "0000:1b:00.0"; empty: none is known */

@@ -148,6 +148,7 @@ static gf_status make_device(struct gf_reason *why)
             .line128_atomic = !emulated.options.torn,
             .host_types = true,
             .copies_beside_kernels = !emulated.options.queued,
+            .on_host_cores = true,
             .blocks = emulated.options.blocks,
             .numa_node = -1,
         },

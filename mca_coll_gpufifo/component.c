@@ -8,6 +8,7 @@
 
 #include "opal/mca/memory/base/base.h"
 #include "opal/memoryhooks/memory.h"
+#include "opal/runtime/opal_progress.h"
 #include "opal/util/output.h"
 #include "opal/util/show_help.h"
 
@@ -253,20 +254,35 @@ static int component_init_query(bool progress_threads, bool mpi_threads)
     return OMPI_SUCCESS;
 }
 
+/* There are more threads than cores where kernels run on the host's: in all of MPI's waits, ours and others, a rank then lets
+ * them run, or each of its turns would last until the kernel of the operating system takes the core away. */
+static gf_device *open_device(gf_driver *driver, int ordinal, struct gf_reason *why)
+{
+    gf_device *device = NULL;
+
+    if (gf_device_open(driver, ordinal, &device, why) != GF_OK) {
+        return NULL;
+    }
+    if (device->caps.on_host_cores) {
+        opal_progress_set_yield_when_idle(true);
+    }
+    return device;
+}
+
 gf_device *gf_component_device(int ordinal, struct gf_reason *why)
 {
     mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
-    gf_device *device = NULL;
 
     if (ordinal < 0 || ordinal >= GF_MAX_DEVICES) {
         gf_reason_set(why, "device %d is beyond the %d that gpufifo can use in one process", ordinal, GF_MAX_DEVICES);
         return NULL;
     }
     opal_mutex_lock(&component->lock);
-    if (component->devices[ordinal] == NULL && gf_device_open(component->driver, ordinal, &device, why) == GF_OK) {
-        component->devices[ordinal] = device;
+    if (component->devices[ordinal] == NULL) {
+        component->devices[ordinal] = open_device(component->driver, ordinal, why);
     }
-    device = component->devices[ordinal];
+    gf_device *device = component->devices[ordinal];
+
     opal_mutex_unlock(&component->lock);
     return device;
 }

@@ -47,6 +47,7 @@ static void opens_are_counted(void **state)
     assert_ptr_equal(a, b);
     assert_int_equal(a->ordinal, 0);
     assert_true(a->caps.ipc && a->caps.concurrent_processes && a->caps.line128_atomic);
+    assert_true(a->caps.on_host_cores);
     assert_int_equal(a->caps.blocks, 8);
     gf_device_close(a);
 
