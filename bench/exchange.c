@@ -72,7 +72,8 @@ static void fill(const struct bench *bench, size_t bytes, size_t count)
         part_fill(bench, bench->rank, to, part);
         for (size_t start = 0; start < bytes; start += PART) {
             size_t length = bytes - start < PART ? bytes - start : PART;
-            bench_must(bench, gpufifo_copy(bench->device, (char *)bench->send + (size_t)to * bytes + start, part, length), "copy");
+            bench_must(bench, gpufifo_copy(bench->device, (char *)bench->send + (size_t)to * bytes + start, part, length),
+                       "copy");
         }
     }
     if (blocks_received(bench) > 0) {

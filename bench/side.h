@@ -31,8 +31,8 @@ struct side {
 };
 
 /* Runs this side's job for one round. folder: as folder_create makes it. argv: of this program; what does not belong to the
- * comparison itself goes to the job. False if the job failed, or gave wrong results: then side_log_show shows its command and what
- * it said. */
+ * comparison itself goes to the job. False if the job failed, or gave wrong results: then side_log_show shows its command and
+ * what it said. */
 bool side_run(struct side *side, int round, const char *folder, int argc, char **argv);
 
 /* Of the last job. Null if there is no log. The caller closes it. */

@@ -18,8 +18,8 @@ struct table_part {
 /* Can it be written? True where there is no file yet, or a table, in a folder that takes new files; else one sentence. */
 bool table_check(const char *path);
 
-/* Writes a new file beside it and puts that in its place, so that whoever reads it sees all or nothing. `rows` writes the new part,
- * its comments beginning "# TOPOLOGY RANKS:". False, after one sentence: the old file is as it was. */
+/* Writes a new file beside it and puts that in its place, so that whoever reads it sees all or nothing. `rows` writes the new
+ * part, its comments beginning "# TOPOLOGY RANKS:". False, after one sentence: the old file is as it was. */
 bool table_write(const char *path, const struct table_part *part, void (*rows)(FILE *out, const void *ctx), const void *ctx);
 
 #endif

@@ -41,7 +41,8 @@ theirs_ucx() {
     server=$!
     while [ -z "$line" ] && kill -0 $server 2> /dev/null; do
         sleep 0.2
-        line=$(timeout 120 ucx_perftest 127.0.0.1 -t ucp_put_bw -s "$1" -n "$2" -w 100 -p $port -f -v 2> /dev/null | grep '^ *[0-9]')
+        line=$(timeout 120 ucx_perftest 127.0.0.1 -t ucp_put_bw -s "$1" -n "$2" -w 100 -p $port -f -v 2> /dev/null |
+            grep '^ *[0-9]')
     done
     wait $server
     awk -F, '{ printf "%.1f\n", $(NF - 2) * 1.048576 }' <<< "$line"

@@ -9,8 +9,8 @@
 static struct gf_plan_input plan_input(const gf_comm *comm, size_t count, enum gf_type type, enum gf_op op, unsigned refused)
 {
     return (struct gf_plan_input){
-        .count = count, .type = type, .op = op, .ranks = comm->peers.ranks, .nodes = comm->peers.nodes, .blocks = comm->peers.blocks,
-        .agents = comm->peers.agents, .kernels_may_wait = comm->peers.kernels_may_wait,
+        .count = count, .type = type, .op = op, .ranks = comm->peers.ranks, .nodes = comm->peers.nodes,
+        .blocks = comm->peers.blocks, .agents = comm->peers.agents, .kernels_may_wait = comm->peers.kernels_may_wait,
         .shared = comm->peers.shared,
         .device_has_type = comm->peers.host_types || !gf_type_is_host_only(type),
         .unavailable = comm->unavailable | refused,

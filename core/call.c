@@ -115,8 +115,8 @@ gf_status gf_comm_call_connect(gf_comm *comm, const struct gf_plan *plan, struct
         bool maps = plan->algorithm == GF_PLAN_TWO_SHOT || plan->algorithm == GF_PLAN_ONE_SHOT_MAPPED;
         bool asked = !maps || comm->config.algorithm != GF_ALGORITHM_AUTO;
 
-        gf_log(comm->log, asked ? gf_comm_warning(comm) : GF_LOG_PATH, "%s: %s cannot be used, taking the next path: %s", comm->name,
-               gf_algorithm_name(plan->algorithm), because.text);
+        gf_log(comm->log, asked ? gf_comm_warning(comm) : GF_LOG_PATH, "%s: %s cannot be used, taking the next path: %s",
+               comm->name, gf_algorithm_name(plan->algorithm), because.text);
     }
     return status;
 }

@@ -54,7 +54,8 @@ void gf_comm_destroy(gf_comm *comm);
 struct gf_comm_buffers {
     const void *send;
     void *recv;
-    bool direct;                     /* kernels reach both at these addresses, as gf_pointer.direct has told: saves asking again */
+    bool direct;                     /* kernels reach both at these addresses, as gf_pointer.direct has told: saves asking
+                                        again */
     const struct gf_pointer *send_where, *recv_where;    /* what gf_driver_pointer says of them; null: not asked yet */
 };
 

@@ -19,8 +19,8 @@ enum gf_force_algorithm { GF_ALGORITHM_AUTO, GF_ALGORITHM_ONE_SHOT, GF_ALGORITHM
 enum gf_force_protocol { GF_PROTOCOL_AUTO, GF_PROTOCOL_LL, GF_PROTOCOL_SIMPLE, GF_PROTOCOL_LL128 };
 
 /* Whether collectives that move blocks fetch them from the peers' own buffers, which all ranks have mapped, and by what; and, by
- * kernels only, whether those that reduce load from there. AUTO: by a kernel, where kernels of all ranks run at once, from buffers
- * that come again (core/familiar.h). */
+ * kernels only, whether those that reduce load from there. AUTO: by a kernel, where kernels of all ranks run at once, from
+ * buffers that come again (core/familiar.h). */
 enum gf_mapped_use { GF_MAPPED_OFF, GF_MAPPED_KERNEL, GF_MAPPED_COPY, GF_MAPPED_AUTO };
 
 /* Whose memory holds the slots of a Simple FIFO: the sender stores into the receiver's, or the receiver loads from the

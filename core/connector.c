@@ -134,7 +134,8 @@ gf_status gf_connector_check(const struct gf_connector *c, const struct gf_wire_
     if (theirs->is_sender == (uint32_t)c->is_sender || theirs->ll_bytes != c->shape.ll_bytes
         || theirs->slot_bytes != c->shape.slot_bytes || theirs->channels != (uint64_t)c->shape.channels
         || theirs->sender_buffer != c->shape.sender_buffer || theirs->bytes != gf_connector_peer_bytes(c)) {
-        gf_reason_set(why, "rank %d described a connection of another shape (%llu channels of %llu-byte slots at the %s, LL slots "
+        gf_reason_set(why,
+                      "rank %d described a connection of another shape (%llu channels of %llu-byte slots at the %s, LL slots "
                       "of %llu bytes): use one version of gpufifo and the same settings on all ranks", c->peer,
                       (unsigned long long)theirs->channels, (unsigned long long)theirs->slot_bytes,
                       theirs->sender_buffer ? "sender" : "receiver", (unsigned long long)theirs->ll_bytes);

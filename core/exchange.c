@@ -76,7 +76,8 @@ static const char *place_of(const gf_comm *comm, const struct gf_exchange *x, in
     if (comm->peers.ranks == 1) {
         return x->send.address + x->give[rank].offset;
     }
-    return (by_kernel ? gf_registry_address(registry, rank, GF_MAPPED_SEND) : gf_registry_user_address(registry, rank, GF_MAPPED_SEND))
+    return (by_kernel ? gf_registry_address(registry, rank, GF_MAPPED_SEND)
+                      : gf_registry_user_address(registry, rank, GF_MAPPED_SEND))
         + gf_registry_block(registry, rank).offset;
 }
 

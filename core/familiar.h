@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 enum {
-    GF_FAMILIAR_BUFFERS = 8,       /* that are watched; another one takes the place of that which did not come for the longest time */
+    GF_FAMILIAR_BUFFERS = 8,       /* that are watched; another one takes the place of the least recently seen */
     GF_FAMILIAR_CALLS = 3,         /* it is mapped with so many calls, at first */
     GF_FAMILIAR_CALLS_MOST = 1024,
     GF_FAMILIAR_LASTING = 64       /* with so many calls a mapping has paid */

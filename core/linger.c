@@ -6,7 +6,9 @@
 
 void gf_linger_init(struct gf_linger *linger, enum gf_linger_mode mode, uint32_t us)
 {
-    *linger = (struct gf_linger){ .mode = mode, .us = mode == GF_LINGER_FIXED ? us : 0, .rest = GF_LINGER_FIRST, .pause = GF_LINGER_PAUSE };
+    *linger = (struct gf_linger){
+        .mode = mode, .us = mode == GF_LINGER_FIXED ? us : 0, .rest = GF_LINGER_FIRST, .pause = GF_LINGER_PAUSE,
+    };
 }
 
 static uint32_t clamp(uint64_t us)

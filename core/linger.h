@@ -6,7 +6,8 @@
  * call that finds it there earns what a launch costs, one that finds it gone pays all the time that it stayed, as if the
  * program had waited for it. Once the account is empty, operations are launched, and the next trial comes after twice as many
  * calls as the last one. A trial stays for twice the time that the program has let pass between its last calls, and one call in
- * vain ends it: so it costs what two of the program's own turns cost, and all of them a vanishing part, whatever the program does.
+ * vain ends it: so it costs what two of the program's own turns cost, and all of them a vanishing part, whatever the program
+ * does.
  */
 #ifndef GF_CORE_LINGER_H
 #define GF_CORE_LINGER_H

@@ -33,7 +33,8 @@ libgfcore_la_SOURCES += \
     core/pipe.c core/pipe.h core/pipe_memory.h core/pipe_sink.c core/pipe_source.c \
     core/played.c core/played.h \
     core/plan.c core/plan.h \
-    core/pull.c core/pull.h core/pull_engine.h core/pull_agent.c core/pull_attached.c core/pull_flight.c core/pull_plan.c core/pull_plan.h \
+    core/pull.c core/pull.h core/pull_engine.h core/pull_agent.c core/pull_attached.c core/pull_flight.c core/pull_plan.c \
+    core/pull_plan.h \
     core/pull_rescue.c \
     core/reduction.c core/reduction.h \
     core/registry.c core/registry.h core/registry_places.c core/registry_places.h \

@@ -52,8 +52,8 @@ struct gf_mapped_call {
 void gf_mapped_call_start(gf_comm *comm, struct gf_mapped_call *call);
 
 /* Goes on as far as it can. GF_IN_PROGRESS: poll again. Else it has ended, and nothing of it runs on the device.
- * GF_ERR_UNSUPPORTED, on all ranks alike and before anything moved: not all have mapped the buffers, stage. After other errors the
- * communicator is dead. */
+ * GF_ERR_UNSUPPORTED, on all ranks alike and before anything moved: not all have mapped the buffers, stage. After other errors
+ * the communicator is dead. */
 gf_status gf_mapped_call_poll(gf_comm *comm, struct gf_mapped_call *call, struct gf_reason *why);
 
 /* Between polls: it shall end for this reason, as soon as nothing of it runs on the device. The first reason counts. */

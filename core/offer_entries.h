@@ -43,7 +43,8 @@ struct gf_offer_board {
     struct gf_offer_entry entries[GF_OFFERS];
     int free[GF_OFFERS], free_count;           /* stacks: what was used last is in the cache */
     int free_slots[GF_OFFER_SLOTS], free_slot_count;
-    int oldest, newest, waiting;               /* entries that may be moved: the ends of their list, and how many; each has a free slot */
+    int oldest, newest, waiting;               /* entries that may be moved: the ends of their list, and how many; each has a
+                                                  free slot */
     int parked;                                /* entries that are moved and not the caller's any more */
     int lost;                                  /* entries that are never used again: see lose */
     gf_stream *stream;                         /* made with the first move */

@@ -51,7 +51,8 @@ static bool available(const struct gf_plan_input *input, enum gf_algorithm algor
 }
 
 /* The slow path where the fast ones cannot be had: strict forbids it, unless it was asked for. */
-static void decide_host(const struct gf_config *config, const struct gf_plan_input *input, struct gf_plan *plan, const char *because)
+static void decide_host(const struct gf_config *config, const struct gf_plan_input *input, struct gf_plan *plan,
+                        const char *because)
 {
     if (config->strict) {
         decide(plan, GF_PLAN_STAGE, "%s", because);
@@ -95,7 +96,8 @@ static void decide_forced(const struct gf_config *config, const struct gf_plan_i
                           size_t bytes, struct gf_plan *plan)
 {
     const char *name = gf_algorithm_name(forced);
-    bool ll_instead = forced == GF_PLAN_LL128 && !available(input, forced) && available(input, GF_PLAN_ONE_SHOT) && !config->strict;
+    bool ll_instead = forced == GF_PLAN_LL128 && !available(input, forced) && available(input, GF_PLAN_ONE_SHOT)
+        && !config->strict;
 
     if (gf_forced_is_mapped(config) && !mapped_may_be(input, forced)) {
         decide_without_mapped(config, input, name, bytes, plan);
@@ -156,8 +158,8 @@ static bool decide_mapped(const struct gf_config *config, const struct gf_plan_i
         || !gf_tuning_is_least(tuning, topology, input->ranks, algorithm, rivals, bytes, &rival)) {
         return false;
     }
-    decide(plan, algorithm, "%s: %zu bytes on %d ranks take by the table %.1f us, %s %.1f us", gf_algorithm_name(algorithm), bytes,
-           input->ranks, us, gf_algorithm_name(rival), gf_tuning_figure(tuning, topology, input->ranks, rival, bytes).us);
+    decide(plan, algorithm, "%s: %zu bytes on %d ranks take by the table %.1f us, %s %.1f us", gf_algorithm_name(algorithm),
+           bytes, input->ranks, us, gf_algorithm_name(rival), gf_tuning_figure(tuning, topology, input->ranks, rival, bytes).us);
     return true;
 }
 
@@ -325,7 +327,8 @@ void gf_plan_allreduce(const struct gf_config *config, const struct gf_plan_inpu
 
 /* Nothing of it waits on the device, so that rule 9 says nothing against it; but in time slices staging is faster for most
  * sizes. */
-static void decide_exchange(const struct gf_config *config, const struct gf_plan_input *input, bool in_place, struct gf_plan *plan)
+static void decide_exchange(const struct gf_config *config, const struct gf_plan_input *input, bool in_place,
+                            struct gf_plan *plan)
 {
     bool by_kernel = config->mapped == GF_MAPPED_KERNEL;
 

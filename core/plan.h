@@ -22,7 +22,8 @@ enum gf_algorithm {
     GF_PLAN_STAGE,           /* not ours: the caller stages through the saved component */
     GF_PLAN_LL128,           /* kernels, LL128 lines straight to every peer; only where a setting asks for it */
     GF_PLAN_ONE_SHOT_MAPPED, /* kernels that wait for nobody, over mapped buffers; only where a setting asks for it */
-    GF_PLAN_EXCHANGE,        /* a kernel fetches blocks from buffers that all ranks have mapped; only where a setting asks for it */
+    GF_PLAN_EXCHANGE,        /* a kernel fetches blocks from buffers that all ranks have mapped; only where a setting asks for
+                                it */
     GF_PLAN_EXCHANGE_COPY,   /* the same by copies that the host starts */
     GF_PLAN_REDUCE_MAPPED,   /* a kernel that waits for nobody reduces from buffers that all ranks have mapped, where that is no
                                 allreduce; only where a setting asks for it */
@@ -41,7 +42,8 @@ struct gf_plan {
     int blocks;              /* of the launch; 0 for what launches nothing */
     int threads;             /* of each block; 0 as blocks */
     uint32_t pieces;         /* one-shot: of the message; else 0 */
-    bool ring_order;         /* two-shot: reduces in the order in which the ring would, which would else be taken: the same bits */
+    bool ring_order;         /* two-shot: reduces in the order in which the ring would, which would else be taken: the same
+                                bits */
     bool agent;              /* one-shot: by the agent where it is there, else launched */
     char reason[160];        /* one sentence: which path and why that */
 };

@@ -52,8 +52,8 @@ enum { LL_LINE_DATA = 8, WARP = 32 };
 /* Eight threads work on two LL128 lines with 240 bytes of data. */
 enum { LL128_GROUP = 8, LL128_GROUP_DATA = 240 };
 /* One line a thread, or two a group. */
-enum { ONE_SHOT_BLOCK_BYTES = LL_LINE_DATA * GF_BLOCK_THREADS, LL128_BLOCK_BYTES = LL128_GROUP_DATA * GF_BLOCK_THREADS / LL128_GROUP,
-       RING_BLOCK_BYTES = 32 * 1024,
+enum { ONE_SHOT_BLOCK_BYTES = LL_LINE_DATA * GF_BLOCK_THREADS,
+    LL128_BLOCK_BYTES = LL128_GROUP_DATA * GF_BLOCK_THREADS / LL128_GROUP, RING_BLOCK_BYTES = 32 * 1024,
        /* of its rank's share: two items of 16 bytes a thread, for a prototype was fastest with 32 blocks for 1 MiB on two ranks,
           and one block loads 48 GB/s only */
        TWO_SHOT_BLOCK_BYTES = 16 * 1024,

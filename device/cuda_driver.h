@@ -15,9 +15,11 @@
  * cannot silently ask for a newer driver. All of them are in CUDA 11.4. */
 #define GF_CUDA_REQUIRED(F)                                                                                                 \
     F(cuInit) F(cuDriverGetVersion) F(cuGetErrorName) F(cuGetErrorString)                                                   \
-    F(cuDeviceGet) F(cuDeviceGetCount) F(cuDeviceGetAttribute) F(cuDeviceGetUuid_v2) F(cuDeviceGetPCIBusId) F(cuDeviceGetP2PAttribute)                 \
+    F(cuDeviceGet) F(cuDeviceGetCount) F(cuDeviceGetAttribute) F(cuDeviceGetUuid_v2) F(cuDeviceGetPCIBusId)                 \
+    F(cuDeviceGetP2PAttribute)                                                                                              \
     F(cuDevicePrimaryCtxRetain) F(cuDevicePrimaryCtxRelease_v2) F(cuDevicePrimaryCtxGetState)                               \
-    F(cuCtxGetCurrent) F(cuCtxPushCurrent_v2) F(cuCtxPopCurrent_v2) F(cuCtxGetDevice) F(cuCtxSynchronize) F(cuCtxGetStreamPriorityRange)       \
+    F(cuCtxGetCurrent) F(cuCtxPushCurrent_v2) F(cuCtxPopCurrent_v2) F(cuCtxGetDevice) F(cuCtxSynchronize)                   \
+    F(cuCtxGetStreamPriorityRange)                                                                                          \
     F(cuThreadExchangeStreamCaptureMode) F(cuPointerGetAttribute) F(cuPointerGetAttributes)                                 \
     F(cuMemGetInfo_v2) F(cuMemAlloc_v2) F(cuMemFree_v2) F(cuMemAllocManaged) F(cuMemHostRegister_v2) F(cuMemHostUnregister) \
     F(cuMemCreate) F(cuMemRelease) F(cuMemAddressReserve) F(cuMemAddressFree) F(cuMemMap) F(cuMemUnmap)                     \

@@ -69,8 +69,8 @@ gf_status gf_cuda_whole_lines(gf_device *base, const unsigned char *uuid, struct
     int mine = gf_cuda_capability(device);
     CUdevice other;
     if (!base->caps.line128_atomic) {
-        gf_reason_set(why, "of GPUs of compute capability %d.%d it is not known that they store lines of 128 bytes whole", mine / 10,
-                      mine % 10);
+        gf_reason_set(why, "of GPUs of compute capability %d.%d it is not known that they store lines of 128 bytes whole",
+                      mine / 10, mine % 10);
         return GF_ERR_UNSUPPORTED;
     }
     if (memcmp(uuid, base->caps.uuid, sizeof base->caps.uuid) == 0)
@@ -81,8 +81,8 @@ gf_status gf_cuda_whole_lines(gf_device *base, const unsigned char *uuid, struct
         return GF_ERR_UNSUPPORTED;
     }
     if (capability_of(api, other) != mine || !has_nvlink(api, device->handle, other)) {
-        gf_reason_set(why, "CUDA devices %d and %d are not two of one kind with NVLink between them, so a line of 128 bytes may arrive "
-                      "in parts", base->ordinal, other);
+        gf_reason_set(why, "CUDA devices %d and %d are not two of one kind with NVLink between them, so a line of 128 bytes may "
+                           "arrive in parts", base->ordinal, other);
         return GF_ERR_UNSUPPORTED;
     }
     return GF_OK;

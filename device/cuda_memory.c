@@ -36,7 +36,8 @@ gf_status gf_cuda_pointer(gf_driver *base, const void *address, struct gf_pointe
     void *values[] = { &type, &managed, &ordinal, &ipc, &start, &size, &id, &owner };
 
     *info = (struct gf_pointer){ .kind = GF_MEMORY_HOST, .ordinal = -1 };
-    CUresult result = api->cuPointerGetAttributes(sizeof attributes / sizeof attributes[0], attributes, values, (CUdeviceptr)address);
+    CUresult result = api->cuPointerGetAttributes(sizeof attributes / sizeof attributes[0], attributes, values,
+                                                  (CUdeviceptr)address);
     if (result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_NOT_INITIALIZED || gf_cuda_is_gone(result))
         return GF_OK;
     if (result != CUDA_SUCCESS)

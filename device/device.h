@@ -39,7 +39,8 @@ struct gf_pointer {
     uint64_t buffer_id;   /* never reused within a process: tells a new allocation at an old address */
     bool ipc;             /* plain device memory, which gf_device_ipc_export names by a handle alone; other device memory may be
                              exported, too, but then by a file descriptor, or not */
-    bool direct;          /* kernels reach it at this very address: no need to ask gf_device_kernel_address. False says nothing. */
+    bool direct;          /* kernels reach it at this very address: no need to ask gf_device_kernel_address. False says
+                             nothing. */
 };
 
 /* What made device memory, and so how other processes get at it. */
@@ -58,8 +59,8 @@ struct gf_device_caps {
     bool host_types;             /* kernels know the types of gf_type_is_host_only too (the emulated device) */
     bool copies_beside_kernels;  /* a copy from this device's memory to this device's memory does not wait for kernels of the
                                     process that run, as copies to and from the host never do */
-    bool ordered_arrivals;       /* what an adapter writes into this device's memory is seen by its kernels before what it writes, or
-                                    lets the host write, later: no flush is needed in between */
+    bool ordered_arrivals;       /* what an adapter writes into this device's memory is seen by its kernels before what it
+                                    writes, or lets the host write, later: no flush is needed in between */
     bool on_host_cores;          /* its kernels run on the cores of the host (the emulated device): who waits for them had better
                                     let others run */
     int blocks;                  /* blocks of GF_BLOCK_THREADS threads that run at once */
@@ -116,7 +117,8 @@ struct gf_device_ops {
 
 struct gf_driver {
     const struct gf_driver_ops *ops;
-    uint64_t process;              /* random: tells this process from others, across PID namespaces, and from earlier ones of its pid */
+    uint64_t process;              /* random: tells this process from others, across PID namespaces, and from earlier ones of
+                                      its pid */
 };
 
 struct gf_device {
@@ -151,22 +153,38 @@ static inline void gf_device_close(gf_device *device) { device->ops->close(devic
 
 /* Device memory of this process, aligned to 256 bytes. free gives it back at once and waits for work that may use it, as
  * cudaFree. */
-static inline gf_status gf_device_alloc(gf_device *d, size_t bytes, void **address, struct gf_reason *why) { return d->ops->alloc(d, bytes, address, why); }
+static inline gf_status gf_device_alloc(gf_device *d, size_t bytes, void **address, struct gf_reason *why)
+{
+    return d->ops->alloc(d, bytes, address, why);
+}
 static inline gf_status gf_device_free(gf_device *d, void *address) { return d->ops->free(d, address); }
 
 /* Device memory as programs have it that use another allocator; free as above. GF_ERR_UNSUPPORTED where the device has none
  * such. */
-static inline gf_status gf_device_alloc_by(gf_device *d, enum gf_allocator by, size_t bytes, void **address, struct gf_reason *why) { return d->ops->alloc_by(d, by, bytes, address, why); }
+static inline gf_status gf_device_alloc_by(gf_device *d, enum gf_allocator by, size_t bytes, void **address,
+                                           struct gf_reason *why)
+{
+    return d->ops->alloc_by(d, by, bytes, address, why);
+}
 
 /* Host memory that kernels and copy engines reach, page-aligned, zeroed. */
-static inline gf_status gf_device_pinned_alloc(gf_device *d, size_t bytes, void **address, struct gf_reason *why) { return d->ops->pinned_alloc(d, bytes, address, why); }
+static inline gf_status gf_device_pinned_alloc(gf_device *d, size_t bytes, void **address, struct gf_reason *why)
+{
+    return d->ops->pinned_alloc(d, bytes, address, why);
+}
 static inline gf_status gf_device_pinned_free(gf_device *d, void *address) { return d->ops->pinned_free(d, address); }
 
-static inline gf_status gf_device_managed_alloc(gf_device *d, size_t bytes, void **address, struct gf_reason *why) { return d->ops->managed_alloc(d, bytes, address, why); }
+static inline gf_status gf_device_managed_alloc(gf_device *d, size_t bytes, void **address, struct gf_reason *why)
+{
+    return d->ops->managed_alloc(d, bytes, address, why);
+}
 static inline gf_status gf_device_managed_free(gf_device *d, void *address) { return d->ops->managed_free(d, address); }
 
 /* Makes existing host memory (a shared segment, page-aligned) reachable for kernels; unregister before unmapping it. */
-static inline gf_status gf_device_host_register(gf_device *d, void *address, size_t bytes, struct gf_reason *why) { return d->ops->host_register(d, address, bytes, why); }
+static inline gf_status gf_device_host_register(gf_device *d, void *address, size_t bytes, struct gf_reason *why)
+{
+    return d->ops->host_register(d, address, bytes, why);
+}
 static inline gf_status gf_device_host_unregister(gf_device *d, void *address) { return d->ops->host_unregister(d, address); }
 
 /* The address by which kernels reach this memory (device, pinned, registered, managed or imported); null if they cannot. */
@@ -177,22 +195,44 @@ static inline void *gf_device_kernel_address(gf_device *d, const void *address) 
  * Memory of the virtual memory functions goes by a file descriptor, which the exporter's process hands out while the allocation
  * lives (device/fd_server.h): open asks for it, and may wait for the answer for some seconds.
  * GF_ERR_UNSUPPORTED where this memory or this pair of processes cannot: the caller takes its next path. */
-static inline gf_status gf_device_ipc_export(gf_device *d, const void *address, struct gf_ipc_handle *handle, struct gf_reason *why) { return d->ops->ipc_export(d, address, handle, why); }
-static inline gf_status gf_device_ipc_open(gf_device *d, const struct gf_ipc_handle *handle, void **address, struct gf_reason *why) { return d->ops->ipc_open(d, handle, address, why); }
+static inline gf_status gf_device_ipc_export(gf_device *d, const void *address, struct gf_ipc_handle *handle,
+                                             struct gf_reason *why)
+{
+    return d->ops->ipc_export(d, address, handle, why);
+}
+
+static inline gf_status gf_device_ipc_open(gf_device *d, const struct gf_ipc_handle *handle, void **address,
+                                           struct gf_reason *why)
+{
+    return d->ops->ipc_open(d, handle, address, why);
+}
 static inline gf_status gf_device_ipc_close(gf_device *d, void *address) { return d->ops->ipc_close(d, address); }
 
 /* Does an aligned 128-byte store by which a warp of this device writes into memory of the device with that uuid, mapped by IPC,
  * arrive whole, and is it loaded so there? GF_ERR_UNSUPPORTED with a sentence: no, or nobody knows. Symmetrical. */
-static inline gf_status gf_device_whole_lines(gf_device *d, const unsigned char uuid[16], struct gf_reason *why) { return d->ops->whole_lines(d, uuid, why); }
+static inline gf_status gf_device_whole_lines(gf_device *d, const unsigned char uuid[16], struct gf_reason *why)
+{
+    return d->ops->whole_lines(d, uuid, why);
+}
 
 /* Streams run their work in order and beside other streams, not synchronised with the program's default stream;
  * of high priority where the device has priorities. destroy waits for the stream. */
-static inline gf_status gf_device_stream_create(gf_device *d, gf_stream **stream, struct gf_reason *why) { return d->ops->stream_create(d, stream, why); }
+static inline gf_status gf_device_stream_create(gf_device *d, gf_stream **stream, struct gf_reason *why)
+{
+    return d->ops->stream_create(d, stream, why);
+}
 static inline void gf_device_stream_destroy(gf_device *d, gf_stream *stream) { d->ops->stream_destroy(d, stream); }
 
 /* Queue a copy between any two kinds of memory, or a fill. Pageable host memory is allowed; then the call may wait. */
-static inline gf_status gf_device_copy(gf_device *d, gf_stream *s, void *to, const void *from, size_t bytes) { return d->ops->copy(d, s, to, from, bytes); }
-static inline gf_status gf_device_fill(gf_device *d, gf_stream *s, void *to, int byte, size_t bytes) { return d->ops->fill(d, s, to, byte, bytes); }
+static inline gf_status gf_device_copy(gf_device *d, gf_stream *s, void *to, const void *from, size_t bytes)
+{
+    return d->ops->copy(d, s, to, from, bytes);
+}
+
+static inline gf_status gf_device_fill(gf_device *d, gf_stream *s, void *to, int byte, size_t bytes)
+{
+    return d->ops->fill(d, s, to, byte, bytes);
+}
 
 /* query: GF_OK when all queued work is done, GF_IN_PROGRESS, or the error it ended with. sync waits for that. */
 static inline gf_status gf_device_stream_query(gf_device *d, gf_stream *s) { return d->ops->stream_query(d, s); }

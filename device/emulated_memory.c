@@ -171,7 +171,8 @@ static gf_status no_room(const struct gf_arena *arena, size_t bytes, size_t kept
 {
     size_t unused, largest;
     gf_arena_free(arena, &unused, &largest);
-    gf_reason_set(why, "the emulated device has no room for %zu bytes: %zu of %zu are free, at most %zu in one piece, %zu of them "
+    gf_reason_set(why,
+                  "the emulated device has no room for %zu bytes: %zu of %zu are free, at most %zu in one piece, %zu of them "
                   "still mapped by other processes; free some, or set GPUFIFO_EMULATED=memory=BYTES", bytes, unused, arena->bytes,
                   largest, kept);
     return GF_ERR_NO_MEMORY;

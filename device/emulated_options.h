@@ -16,8 +16,10 @@ struct gf_emulated_options {
     bool solo;         /* "solo": kernels of several processes never run at the same time, as on a GPU without MPS */
     bool noipc;        /* "noipc": other processes cannot map the memory */
     bool queued;       /* "queued": copies within the device wait for the kernels of the process that run, as on a GPU */
-    bool filled;       /* "filled": kernels of a process whose blocks are more than run at once wait for one another, as on a GPU */
-    bool lingering;    /* "lingering": memory that was freed and is mapped still keeps what lies there now from being mapped, as on a GPU */
+    bool filled;       /* "filled": kernels of a process whose blocks are more than run at once wait for one another, as on a
+                          GPU */
+    bool lingering;    /* "lingering": memory that was freed and is mapped still keeps what lies there now from being mapped,
+                          as on a GPU */
     bool torn;         /* "torn": 128-byte lines do not arrive whole */
     int team;          /* "team=N": host threads that play one block, 1..64 */
     int blocks;        /* "blocks=N": blocks that run at once, 1..256 */

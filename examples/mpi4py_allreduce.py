@@ -103,12 +103,14 @@ def check_reductions(check):
         for count in (0, 1, 1000, 100_000):
             values = [(rank + i) % 7 for i in range(count)]
             total = [sum((r + i) % 7 for r in range(size)) for i in range(count)]
-            check.run(f"Allreduce {typecode} x {count}", lambda s, r: comm.Allreduce(s, r, MPI.SUM), values, [0] * count, total, typecode)
+            check.run(f"Allreduce {typecode} x {count}", lambda s, r: comm.Allreduce(s, r, MPI.SUM), values, [0] * count, total,
+                      typecode)
     mine = [float(rank + i) for i in range(1000)]
     zeros = [0.0] * 1000
     total = [float(sum(r + i for r in range(size))) for i in range(1000)]
     check.run("Allreduce in place", lambda s, r: comm.Allreduce(MPI.IN_PLACE, r, MPI.SUM), [], mine, total)
-    check.run("Allreduce maximum", lambda s, r: comm.Allreduce(s, r, MPI.MAX), mine, zeros, [float(size - 1 + i) for i in range(1000)])
+    check.run("Allreduce maximum", lambda s, r: comm.Allreduce(s, r, MPI.MAX), mine, zeros,
+              [float(size - 1 + i) for i in range(1000)])
     check.run("Iallreduce", lambda s, r: comm.Iallreduce(s, r, MPI.SUM).Wait(), mine, zeros, total)
     check.run("Reduce", lambda s, r: comm.Reduce(s, r, MPI.SUM, root=0), mine, zeros, total if rank == 0 else zeros)
     check.run("Scan", lambda s, r: comm.Scan(s, r, MPI.SUM), mine, zeros,

@@ -10,7 +10,8 @@ libgpufifo_la_CCASFLAGS = $(AM_CCASFLAGS)
 if GF_HAVE_NVCC
 kernels/kernels.fatbin: $(top_srcdir)/kernels/kernels.cu $(wildcard $(top_srcdir)/kernels/*.h) $(top_srcdir)/base/types.h
 	$(AM_V_GEN)$(MKDIR_P) kernels && rm -f $@ && \
-	if $(NVCC) $(NVCC_FLAGS) $(NVCC_GENCODE) -Xptxas -v -I$(top_srcdir) -fatbin -o $@ $(top_srcdir)/kernels/kernels.cu > kernels/ptxas.log 2>&1; \
+	if $(NVCC) $(NVCC_FLAGS) $(NVCC_GENCODE) -Xptxas -v -I$(top_srcdir) -fatbin -o $@ $(top_srcdir)/kernels/kernels.cu \
+		> kernels/ptxas.log 2>&1; \
 	then :; else cat kernels/ptxas.log >&2; exit 1; fi
 
 # By a variable, since automake would take the plain name for a rule of ours in place of its own.

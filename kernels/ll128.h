@@ -33,7 +33,8 @@ GF_INLINE uint32_t gf_unit_item(uint32_t lane, uint32_t j)
 }
 
 /* All lanes of a line together. */
-GF_INLINE void gf_store_unit(const struct gf_team *team, char *unit, uint32_t lane, const struct gf_unit_part *part, uint32_t flag)
+GF_INLINE void gf_store_unit(const struct gf_team *team, char *unit, uint32_t lane, const struct gf_unit_part *part,
+                             uint32_t flag)
 {
     gf_lanes_meet(team);
     GF_UNROLL

@@ -228,9 +228,9 @@ struct gf_two_shot_work {
     struct gf_task task;
     struct gf_reduction data;    /* of this rank */
     uint64_t epoch;              /* never 0 */
-    void *addresses[3 * GF_MAX_RANKS];    /* the own ones too: `ranks` send buffers, in the order of the reduction; as many receive
-                                             buffers and flags, by rank, ranks * GF_MAX_CHANNELS lines each; last, as in
-                                             gf_one_shot_work */
+    void *addresses[3 * GF_MAX_RANKS];    /* the own ones too: `ranks` send buffers, in the order of the reduction; as many
+                                             receive buffers and flags, by rank, ranks * GF_MAX_CHANNELS lines each; last, as
+                                             in gf_one_shot_work */
 };
 GF_STATIC_ASSERT(sizeof(struct gf_two_shot_work) <= 4000, "a kernel takes 4 KiB of parameters");
 struct gf_two_shot_few_work {    /* its beginning, for at most GF_FEW_RANKS ranks */

@@ -3,13 +3,15 @@ dnl
 dnl GF_CHECK_TOOLS: what `make check` uses. A test whose tool is missing is not dropped: it reports itself as skipped, and why.
 AC_DEFUN([GF_CHECK_TOOLS], [
     PKG_CHECK_MODULES([CMOCKA], [cmocka], [have_cmocka=yes; gf_cmocka_note=on],
-        [have_cmocka=no; gf_cmocka_note="off: cmocka is missing, so make check has no unit tests (Debian and Ubuntu: libcmocka-dev)"])
+        [have_cmocka=no
+         gf_cmocka_note="off: cmocka is missing, so make check has no unit tests (Debian and Ubuntu: libcmocka-dev)"])
     AM_CONDITIONAL([HAVE_CMOCKA], [test $have_cmocka = yes])
     GF_PYTHON
     AC_PATH_PROG([SPIN], [spin])
     AC_PATH_PROG([CPPCHECK], [cppcheck])
     AC_PATH_PROGS([CLANG_TIDY], [clang-tidy])
-    m4_foreach([gf_tool], [[[SPIN], [spin], [the protocol models are not checked]], [[CPPCHECK], [cppcheck], [there is no static analysis]]],
+    m4_foreach([gf_tool], [[[SPIN], [spin], [the protocol models are not checked]],
+                           [[CPPCHECK], [cppcheck], [there is no static analysis]]],
         [GF_TOOL_NOTE(gf_tool)])
 ])
 

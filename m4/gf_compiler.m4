@@ -31,7 +31,9 @@ AC_DEFUN([GF_SANITIZER], [
         AC_MSG_CHECKING([whether $CC links with -fsanitize=$enable_sanitizer])
         AC_LINK_IFELSE([AC_LANG_PROGRAM()], [AC_MSG_RESULT([yes])],
             [AC_MSG_RESULT([no])
-             AC_MSG_ERROR([$CC cannot link with -fsanitize=$enable_sanitizer: install its run-time library (Debian and Ubuntu: libclang-rt-dev for clang; gcc brings its own)])])
+             AC_MSG_ERROR([m4_normalize([
+                 $CC cannot link with -fsanitize=$enable_sanitizer: install its run-time library (Debian and Ubuntu:
+                 libclang-rt-dev for clang; gcc brings its own)])])])
         CFLAGS=$gf_save_CFLAGS])
     AC_SUBST([GF_SANITIZER_FLAGS])
     AC_SUBST([gf_sanitizer])

@@ -12,7 +12,8 @@ dnl   gf_cuda_note, gf_nvcc_note    for the summary
 
 AC_DEFUN([GF_CUDA], [
     AC_ARG_VAR([NVCC], [CUDA's compiler])
-    AC_ARG_VAR([GF_GPU_ARCH], [GPUs to build kernels for, as "80 90": fewer build faster (default: all that nvcc knows from 70 on)])
+    AC_ARG_VAR([GF_GPU_ARCH],
+               [GPUs to build kernels for, as "80 90": fewer build faster (default: all that nvcc knows from 70 on)])
     AC_ARG_WITH([cuda],
         [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@],
             [build for CUDA GPUs; DIR: CUDA's folder (default: if cuda.h and nvcc are found)])],
@@ -45,10 +46,14 @@ AC_DEFUN([GF_CUDA_HEADER], [
                 done])],
         [AS_IF([test -f "$with_cuda/include/cuda.h"],
             [have_cuda_h=yes; CUDA_CPPFLAGS=-I$with_cuda/include],
-            [AC_MSG_ERROR([--with-cuda=$with_cuda: there is no $with_cuda/include/cuda.h; give the folder that CUDA was installed into])])])
+            [AC_MSG_ERROR([m4_normalize([
+                --with-cuda=$with_cuda: there is no $with_cuda/include/cuda.h;
+                give the folder that CUDA was installed into])])])])
     AS_IF([test $have_cuda_h = yes], [gf_cuda_note="on"],
         [test $with_cuda = yes],
-            [AC_MSG_ERROR([cuda.h is missing: install CUDA (Debian and Ubuntu: nvidia-cuda-toolkit), or say where it is by --with-cuda=DIR])],
+            [AC_MSG_ERROR([m4_normalize([
+                cuda.h is missing: install CUDA (Debian and Ubuntu: nvidia-cuda-toolkit), or say where it is by
+                --with-cuda=DIR])])],
         [gf_cuda_note="off: cuda.h is missing (Debian and Ubuntu: nvidia-cuda-toolkit)"
          gf_nvcc_note="off: no CUDA"])
 ])

@@ -6,7 +6,8 @@ AC_DEFUN([GF_FOLDERS], [
     gf_here=`pwd`
     gf_source=`cd "$srcdir" && pwd`
     AS_CASE([$gf_here], [*[[[:space:]]]*],
-        [AC_MSG_ERROR([the build folder "$gf_here" has a blank in its name, which make cannot cope with: build in another folder])])
+        [AC_MSG_ERROR([m4_normalize([
+            the build folder "$gf_here" has a blank in its name, which make cannot cope with: build in another folder])])])
     AS_CASE([$gf_source], [*[[[:space:]]]*],
         [AC_MSG_ERROR([the folder of the sources "$gf_source" has a blank in its name, which make cannot cope with: rename it])])
 ])

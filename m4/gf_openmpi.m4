@@ -24,9 +24,12 @@ AC_DEFUN([GF_OPENMPI], [
         [no], [AC_MSG_ERROR([gpufifo is an Open MPI component: it cannot be built --without-mpi])],
         [yes], [AC_PATH_PROG([MPICC], [${MPICC:-mpicc}])],
         [AS_IF([test -x "$with_mpi/bin/mpicc"], [MPICC=$with_mpi/bin/mpicc],
-            [AC_MSG_ERROR([--with-mpi=$with_mpi: there is no $with_mpi/bin/mpicc; give the folder that Open MPI was installed into])])])
+            [AC_MSG_ERROR([m4_normalize([
+                --with-mpi=$with_mpi: there is no $with_mpi/bin/mpicc; give the folder that Open MPI was installed into])])])])
     AS_IF([test -z "$MPICC"],
-        [AC_MSG_ERROR([mpicc is missing: install Open MPI (Debian and Ubuntu: libopenmpi-dev and openmpi-bin), or say where it is by --with-mpi=DIR])])
+        [AC_MSG_ERROR([m4_normalize([
+            mpicc is missing: install Open MPI (Debian and Ubuntu: libopenmpi-dev and openmpi-bin), or say where it is by
+            --with-mpi=DIR])])])
 
     GF_OPENMPI_WRAPPER
     GF_OPENMPI_VERSION
@@ -40,7 +43,9 @@ AC_DEFUN([GF_OPENMPI_WRAPPER], [
     gf_incdirs=`"$MPICC" --showme:incdirs 2>/dev/null`
     AS_IF([test -n "$gf_incdirs"], [AC_MSG_RESULT([yes])],
         [AC_MSG_RESULT([no])
-         AC_MSG_ERROR([$MPICC is not Open MPI's wrapper: install Open MPI (Debian and Ubuntu: libopenmpi-dev and openmpi-bin), or say where it is by --with-mpi=DIR])])
+         AC_MSG_ERROR([m4_normalize([
+             $MPICC is not Open MPI's wrapper: install Open MPI (Debian and Ubuntu: libopenmpi-dev and openmpi-bin), or say
+             where it is by --with-mpi=DIR])])])
     MPI_CPPFLAGS=`"$MPICC" --showme:compile`
     MPI_LIBS=`"$MPICC" --showme:link`
     gf_libdirs=`"$MPICC" --showme:libdirs`
@@ -60,7 +65,9 @@ AC_DEFUN([GF_OPENMPI_VERSION], [
     gf_save_CPPFLAGS=$CPPFLAGS
     CPPFLAGS="$CPPFLAGS $MPI_CPPFLAGS"
     AC_CHECK_HEADER([mpi.h], [],
-        [AC_MSG_ERROR([mpi.h cannot be compiled with the flags of $MPICC: install Open MPI's headers (Debian and Ubuntu: libopenmpi-dev)])])
+        [AC_MSG_ERROR([m4_normalize([
+            mpi.h cannot be compiled with the flags of $MPICC: install Open MPI's headers (Debian and Ubuntu:
+            libopenmpi-dev)])])])
     AC_MSG_CHECKING([for the version of Open MPI])
     for gf_part in MAJOR MINOR RELEASE; do
         AC_COMPUTE_INT([gf_number], [OMPI_${gf_part}_VERSION], [[#include <mpi.h>]], [gf_number=unknown])
@@ -71,7 +78,9 @@ AC_DEFUN([GF_OPENMPI_VERSION], [
     gf_openmpi_version=$gf_openmpi_series.$gf_openmpi_RELEASE
     AC_MSG_RESULT([$gf_openmpi_version])
     AS_CASE([$gf_openmpi_series], [4.1|5.0|6.0], [],
-        [AC_MSG_ERROR([Open MPI $gf_openmpi_version is not supported: gpufifo knows 4.1, 5.0 and 6.0; say where one of them is by --with-mpi=DIR])])
+        [AC_MSG_ERROR([m4_normalize([
+            Open MPI $gf_openmpi_version is not supported: gpufifo knows 4.1, 5.0 and 6.0; say where one of them is by
+            --with-mpi=DIR])])])
     AC_SUBST([gf_openmpi_version])
     AC_SUBST([gf_openmpi_series])
 ])
@@ -100,7 +109,9 @@ AC_DEFUN([GF_OPENMPI_MCA_HEADERS], [
     GF_MCA_HEADER_EXISTS([ompi/mca/coll/coll.h],
         [AC_MSG_RESULT([$gf_dir])],
         [AC_MSG_RESULT([no])
-         AC_MSG_ERROR([Open MPI's internal headers (ompi/mca/coll/coll.h) are missing: install libopenmpi-dev (Debian, Ubuntu), or configure your own Open MPI --with-devel-headers])])
+         AC_MSG_ERROR([m4_normalize([
+             Open MPI's internal headers (ompi/mca/coll/coll.h) are missing: install libopenmpi-dev (Debian, Ubuntu), or
+             configure your own Open MPI --with-devel-headers])])])
 
     gf_compat=
     m4_foreach_w([gf_header], [ompi/mpi/fortran/base/fint_2_int.h opal/mca/timer/linux/timer_linux.h],
@@ -135,7 +146,9 @@ AC_DEFUN([GF_OPENMPI_MCA_HEADERS], [
         ]])],
         [AC_MSG_RESULT([yes])],
         [AC_MSG_RESULT([no])
-         AC_MSG_ERROR([Open MPI's internal headers do not compile (config.log has the compiler's message): install what they include (Debian and Ubuntu: libopenmpi-dev libhwloc-dev libevent-dev libpmix-dev)])])
+         AC_MSG_ERROR([m4_normalize([
+             Open MPI's internal headers do not compile (config.log has the compiler's message): install what they include
+             (Debian and Ubuntu: libopenmpi-dev libhwloc-dev libevent-dev libpmix-dev)])])])
     CPPFLAGS=$gf_save_CPPFLAGS
     CFLAGS=$gf_save_CFLAGS
 
@@ -155,7 +168,9 @@ AC_DEFUN([GF_OPENMPI_PMIX], [
     gf_save_CPPFLAGS=$CPPFLAGS
     CPPFLAGS="$CPPFLAGS $GF_MCA_CPPFLAGS $PMIX_CFLAGS"
     AC_CHECK_HEADER([pmix.h], [],
-        [AC_MSG_ERROR([pmix.h is missing, which the headers of Open MPI $gf_openmpi_version include: install libpmix-dev (Debian, Ubuntu), or set PMIX_CFLAGS])])
+        [AC_MSG_ERROR([m4_normalize([
+            pmix.h is missing, which the headers of Open MPI $gf_openmpi_version include: install libpmix-dev (Debian,
+            Ubuntu), or set PMIX_CFLAGS])])])
     CPPFLAGS=$gf_save_CPPFLAGS
     GF_MCA_CPPFLAGS="$GF_MCA_CPPFLAGS $PMIX_CFLAGS"
     gf_pmix_components=`$PKG_CONFIG --variable=libdir pmix 2>/dev/null`/pmix
@@ -175,7 +190,9 @@ AC_DEFUN([GF_OPENMPI_COMPONENT_DIR], [
         [?*], [AC_MSG_ERROR([--with-componentdir=$with_componentdir: give an absolute path])],
         [AS_IF([test "x$prefix" != xNONE], [componentdir='${libdir}/openmpi'],
             [test -n "$gf_pkglibdir"], [componentdir=$gf_pkglibdir],
-            [AC_MSG_ERROR([ompi_info does not say where Open MPI's components are (Debian and Ubuntu: install openmpi-bin): give a folder by --with-componentdir=DIR])])])
+            [AC_MSG_ERROR([m4_normalize([
+                ompi_info does not say where Open MPI's components are (Debian and Ubuntu: install openmpi-bin): give a
+                folder by --with-componentdir=DIR])])])])
     AC_MSG_RESULT([$componentdir])
     AC_SUBST([componentdir])
 ])

@@ -70,7 +70,8 @@ int gf_error_to_mpi(gf_status status, const struct gf_reason *why, ompi_communic
         advice = "Run with --mca coll_gpufifo_verbose 1 to see which paths were tried.";
     }
     if (is_first_of_its_kind(status)) {
-        gf_show_help("call-failed", function, gf_mpi_comm_name(comm), ompi_comm_rank(comm), gf_status_string(status), text, advice);
+        gf_show_help("call-failed", function, gf_mpi_comm_name(comm), ompi_comm_rank(comm), gf_status_string(status), text,
+                     advice);
     } else {
         gf_log(&mca_coll_gpufifo_component.log, GF_LOG_PATH, "%s: %s failed: %s", gf_mpi_comm_name(comm), function, text);
     }

@@ -230,8 +230,8 @@ static void measure(struct tables *tables, const struct kind *kind, int rank, in
     a = median(with, pairs);
     b = median(without, pairs);
     if (rank == 0) {
-        printf("%-46s with %7.1f ns, without %7.1f ns, ratio of medians %.4f, median difference %+.1f ns (%+.2f %%)\n", kind->name, a, b,
-               a / b, median(difference, pairs), 100 * median(difference, pairs) / b);
+        printf("%-46s with %7.1f ns, without %7.1f ns, ratio of medians %.4f, median difference %+.1f ns (%+.2f %%)\n",
+               kind->name, a, b, a / b, median(difference, pairs), 100 * median(difference, pairs) / b);
     }
 }
 

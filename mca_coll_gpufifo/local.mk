@@ -4,7 +4,8 @@
 mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/component.c mca_coll_gpufifo/params.c mca_coll_gpufifo/pvars.c mca_coll_gpufifo/pvars.h \
     mca_coll_gpufifo/choice.c mca_coll_gpufifo/choice.h mca_coll_gpufifo/number.c mca_coll_gpufifo/number.h \
-    mca_coll_gpufifo/module.c mca_coll_gpufifo/module.h mca_coll_gpufifo/ordered.c mca_coll_gpufifo/ordered.h mca_coll_gpufifo/ompi_abi.h mca_coll_gpufifo/error.c \
+    mca_coll_gpufifo/module.c mca_coll_gpufifo/module.h mca_coll_gpufifo/ordered.c mca_coll_gpufifo/ordered.h \
+    mca_coll_gpufifo/ompi_abi.h mca_coll_gpufifo/error.c \
     mca_coll_gpufifo/host_memory.c mca_coll_gpufifo/host_memory.h \
     mca_coll_gpufifo/memory_kind.c mca_coll_gpufifo/memory_kind.h \
     mca_coll_gpufifo/datatype.c mca_coll_gpufifo/datatype.h mca_coll_gpufifo/op.c mca_coll_gpufifo/op.h \
@@ -12,9 +13,11 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/card.c mca_coll_gpufifo/card.h mca_coll_gpufifo/nodes.c mca_coll_gpufifo/nodes.h \
     mca_coll_gpufifo/agree_map.c mca_coll_gpufifo/agree_map.h mca_coll_gpufifo/agree_nodes.c mca_coll_gpufifo/agree_nodes.h \
     mca_coll_gpufifo/ballot.c mca_coll_gpufifo/ballot.h mca_coll_gpufifo/arming.c mca_coll_gpufifo/arming.h \
-    mca_coll_gpufifo/mailbox.c mca_coll_gpufifo/mailbox.h mca_coll_gpufifo/mail.c mca_coll_gpufifo/mail.h mca_coll_gpufifo/bootstrap.c mca_coll_gpufifo/bootstrap.h \
+    mca_coll_gpufifo/mailbox.c mca_coll_gpufifo/mailbox.h mca_coll_gpufifo/mail.c mca_coll_gpufifo/mail.h \
+    mca_coll_gpufifo/bootstrap.c mca_coll_gpufifo/bootstrap.h \
     mca_coll_gpufifo/freed.c mca_coll_gpufifo/freed.h \
-    mca_coll_gpufifo/net.c mca_coll_gpufifo/net.h mca_coll_gpufifo/native.c mca_coll_gpufifo/native.h mca_coll_gpufifo/mapped.c mca_coll_gpufifo/mapped.h \
+    mca_coll_gpufifo/net.c mca_coll_gpufifo/net.h mca_coll_gpufifo/native.c mca_coll_gpufifo/native.h mca_coll_gpufifo/mapped.c \
+    mca_coll_gpufifo/mapped.h \
     mca_coll_gpufifo/mapped_blocks.c mca_coll_gpufifo/mapped_blocks.h \
     mca_coll_gpufifo/mapped_pack.c mca_coll_gpufifo/mapped_pack.h \
     mca_coll_gpufifo/neighbours.c mca_coll_gpufifo/neighbours.h \
@@ -28,16 +31,20 @@ mca_coll_gpufifo_la_LDFLAGS += -Wl,-z,nodelete
 # Point-to-point.
 mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/pt2pt/interpose.c mca_coll_gpufifo/pt2pt/interpose.h mca_coll_gpufifo/pt2pt/functions.h \
-    mca_coll_gpufifo/pt2pt/send.c mca_coll_gpufifo/pt2pt/recv.c mca_coll_gpufifo/pt2pt/post.c mca_coll_gpufifo/pt2pt/persistent.c \
-    mca_coll_gpufifo/pt2pt/request.c mca_coll_gpufifo/pt2pt/request.h mca_coll_gpufifo/pt2pt/bounce.c mca_coll_gpufifo/pt2pt/bounce.h \
+    mca_coll_gpufifo/pt2pt/send.c mca_coll_gpufifo/pt2pt/recv.c mca_coll_gpufifo/pt2pt/post.c \
+    mca_coll_gpufifo/pt2pt/persistent.c \
+    mca_coll_gpufifo/pt2pt/request.c mca_coll_gpufifo/pt2pt/request.h mca_coll_gpufifo/pt2pt/bounce.c \
+    mca_coll_gpufifo/pt2pt/bounce.h \
     mca_coll_gpufifo/pt2pt/replace.c mca_coll_gpufifo/pt2pt/replace.h \
     mca_coll_gpufifo/pt2pt/host_data.c mca_coll_gpufifo/pt2pt/host_data.h \
-    mca_coll_gpufifo/pt2pt/rendezvous.c mca_coll_gpufifo/pt2pt/rendezvous.h mca_coll_gpufifo/pt2pt/offer.c mca_coll_gpufifo/pt2pt/offer.h \
+    mca_coll_gpufifo/pt2pt/rendezvous.c mca_coll_gpufifo/pt2pt/rendezvous.h mca_coll_gpufifo/pt2pt/offer.c \
+    mca_coll_gpufifo/pt2pt/offer.h \
     mca_coll_gpufifo/pt2pt/queue.c mca_coll_gpufifo/pt2pt/queue.h mca_coll_gpufifo/pt2pt/arrive.c \
     mca_coll_gpufifo/pt2pt/host_receive.c mca_coll_gpufifo/pt2pt/host_receive.h \
     mca_coll_gpufifo/pt2pt/landing.c mca_coll_gpufifo/pt2pt/landing.h \
     mca_coll_gpufifo/pt2pt/rts.c mca_coll_gpufifo/pt2pt/rts.h \
-    mca_coll_gpufifo/pt2pt/message.c mca_coll_gpufifo/pt2pt/message.h mca_coll_gpufifo/pt2pt/stash.c mca_coll_gpufifo/pt2pt/stash.h \
+    mca_coll_gpufifo/pt2pt/message.c mca_coll_gpufifo/pt2pt/message.h mca_coll_gpufifo/pt2pt/stash.c \
+    mca_coll_gpufifo/pt2pt/stash.h \
     mca_coll_gpufifo/pt2pt/probe.c mca_coll_gpufifo/pt2pt/pipes.c mca_coll_gpufifo/pt2pt/pipes.h \
     mca_coll_gpufifo/pt2pt/chunks.c mca_coll_gpufifo/pt2pt/chunks_exchange.c mca_coll_gpufifo/pt2pt/chunks.h \
     mca_coll_gpufifo/pt2pt/chunks_in.c \

@@ -49,8 +49,8 @@ bool gf_memory_holds(const struct gf_pointer *where, const void *start, size_t b
         left -= room;
         at += room;
         if (gf_memory_query(at, &next, NULL) != GF_OK || next.kind != GF_MEMORY_DEVICE) {
-            gf_reason_set(why, "the buffer at %p has %zu bytes up to the end of its allocation, but the call needs %zu: pass the right "
-                          "count or allocate more", start, bytes - left, bytes);
+            gf_reason_set(why, "the buffer at %p has %zu bytes up to the end of its allocation, but the call needs %zu: pass the "
+                               "right count or allocate more", start, bytes - left, bytes);
             return false;
         }
     }

@@ -61,7 +61,8 @@ typedef struct mca_coll_gpufifo_component_t {
     gf_proxy *proxies[GF_MAX_DEVICES]; /* by ordinal; without a thread as long as no transport needs one */
     opal_list_t modules;               /* those enabled, for the mailbox */
     struct gf_mailbox *mailbox;        /* open while MPI_COMM_WORLD's module lives */
-    unsigned progress_calls;           /* since this process last entered a host call: who is busy need not look for messages (mailbox.c) */
+    unsigned progress_calls;           /* since this process last entered a host call: who is busy need not look for messages
+                                          (mailbox.c) */
 } mca_coll_gpufifo_component_t;
 
 extern mca_coll_gpufifo_component_t mca_coll_gpufifo_component;
@@ -103,7 +104,8 @@ typedef struct mca_coll_gpufifo_module_t {
     uint64_t calls;                    /* native-capable collective calls so far, the same on all ranks (agree.h) */
     struct gf_agree_map *map;          /* null until first asked for; set by any thread (agree_map.h) */
     struct gf_agree *agree;            /* null until the communicator is armed; set by any thread (agree.h) */
-    bool watched;                      /* somebody may look at our calls: the communicator is armed, or several threads may be in MPI */
+    bool watched;                      /* somebody may look at our calls: the communicator is armed, or several threads may be
+                                          in MPI */
     gf_comm *device_comm;              /* null until the first native call */
     int device_ordinal;                /* of device_comm */
     struct gf_log log;                 /* of device_comm: lines that are the same on all ranks come from rank 0 only */

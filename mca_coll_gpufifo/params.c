@@ -21,7 +21,8 @@ enum { SLOT_LOWEST = GF_LINE, SLOT_HIGHEST = 64 << 20 };
 enum {
     DEFAULT_PRIORITY = 90,
     DEFAULT_ONE_SHOT_BYTES = 256 << 10,
-    DEFAULT_PACK_BYTES = 32 << 10, /* the way through host memory takes longer than a second launch; an estimate, not a measurement */
+    DEFAULT_PACK_BYTES = 32 << 10, /* the way through host memory takes longer than a second launch; an estimate, not a
+                                      measurement */
     DEFAULT_NET_BYTES = 1 << 20,   /* until it is measured */
     HIGHEST_BASE_PRIORITY = 40     /* of the components that any Open MPI comes with, all algorithms: inter; tuned has 30 */
 };
@@ -77,8 +78,8 @@ static void register_choices(mca_coll_gpufifo_component_t *component)
         "of the way), cuda, emulated (a device in host memory, for tests and for developing without a GPU) or none",
         MCA_BASE_VAR_TYPE_INT, device_values, OPAL_INFO_LVL_3, &component->device_choice);
     gf_params_register_variable("priority",
-        "Priority of the component, 41 to 100; a negative value disables it. It must be above the component that shall serve host "
-        "buffers (tuned: 30)",
+        "Priority of the component, 41 to 100; a negative value disables it. It must be above the component that shall serve "
+        "host buffers (tuned: 30)",
         MCA_BASE_VAR_TYPE_INT, NULL, OPAL_INFO_LVL_4, &component->priority);
     gf_params_register_variable("verbose",
         "What is reported: warnings, paths (one line a communicator: which path its messages take and why), calls (one line a "
@@ -88,28 +89,28 @@ static void register_choices(mca_coll_gpufifo_component_t *component)
         "Turn every fall-back to a slower path into an error, so that no slow path goes unnoticed",
         MCA_BASE_VAR_TYPE_BOOL, NULL, OPAL_INFO_LVL_4, &component->config.strict);
     gf_params_register_variable("deterministic",
-        "Reduce in the order of the ranks, in all blocking reductions: the same bits whatever path a call takes and however a message is "
-        "split, at the cost of the ring. All ranks must have the same value",
+        "Reduce in the order of the ranks, in all blocking reductions: the same bits whatever path a call takes and however a "
+        "message is split, at the cost of the ring. All ranks must have the same value",
         MCA_BASE_VAR_TYPE_BOOL, NULL, OPAL_INFO_LVL_5, &component->config.deterministic);
     gf_params_register_variable("transport",
         "How two ranks of a node share memory: auto (the better of the next two that works), p2p (device memory, mapped by "
         "IPC), shm (host memory that kernels reach), p2p_copy (copies from device to device, started by a thread; not between "
-        "ranks of one GPU), shm_copy (copies through host memory, started by a thread at both ends) or net (what coll_gpufifo_net "
-        "names, for tests); the last three move the ring's slots only, and are never chosen by themselves",
+        "ranks of one GPU), shm_copy (copies through host memory, started by a thread at both ends) or net (what "
+        "coll_gpufifo_net names, for tests); the last three move the ring's slots only, and are never chosen by themselves",
         MCA_BASE_VAR_TYPE_INT, transport_values, OPAL_INFO_LVL_5, &component->transport);
     gf_params_register_variable("algorithm",
         "The algorithm of MPI_Allreduce: auto (by size and by what the ranks' kernels may do), one_shot (every rank stores to "
         "every other), ring (reduce-scatter and allgather round a ring), host (the host puts copies and kernels in order, none "
-        "waits), two_shot (ranks load from and store to each other's buffers, which all have mapped; by auto for large calls whose "
-        "buffers come again) or one_shot_mapped (each rank reduces all of the others' buffers for itself)",
+        "waits), two_shot (ranks load from and store to each other's buffers, which all have mapped; by auto for large calls "
+        "whose buffers come again) or one_shot_mapped (each rank reduces all of the others' buffers for itself)",
         MCA_BASE_VAR_TYPE_INT, algorithm_values, OPAL_INFO_LVL_5, &component->algorithm);
     gf_params_register_variable("protocol",
         "The protocol of a connection: auto, ll (data and flag stored together, lowest latency), ll128 (the same in lines of 128 "
         "bytes, only where these arrive whole; never chosen by auto) or simple (FIFO slots, highest bandwidth)",
         MCA_BASE_VAR_TYPE_INT, protocol_values, OPAL_INFO_LVL_5, &component->protocol);
     gf_params_register_variable("simple_buffer",
-        "Whose memory holds the slots of a Simple FIFO: receiver (the sender stores into them) or sender (the receiver loads from "
-        "them)",
+        "Whose memory holds the slots of a Simple FIFO: receiver (the sender stores into them) or sender (the receiver loads "
+        "from them)",
         MCA_BASE_VAR_TYPE_INT, simple_buffer_values, OPAL_INFO_LVL_6, &component->simple_buffer);
     gf_params_register_variable("pull",
         "How a receiver fetches a message from the sender's memory: auto, kernel or copy_engine",
@@ -141,12 +142,12 @@ static void register_sizes(mca_coll_gpufifo_component_t *component)
         "Milliseconds that a kernel waits for a peer without progress before it gives up with an error, 0 for no limit",
         MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, OPAL_INFO_LVL_5, &component->config.deadline_ms);
     gf_params_register_variable("tuning",
-        "A file with a table of what MPI_Allreduce took on this machine, by which auto chooses its algorithm, as gpufifo-bench --tune "
-        "writes it; empty for the one built in. All ranks must have the same rows",
+        "A file with a table of what MPI_Allreduce took on this machine, by which auto chooses its algorithm, as gpufifo-bench "
+        "--tune writes it; empty for the one built in. All ranks must have the same rows",
         MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_5, &component->tuning);
     gf_params_register_variable("pack_bytes",
-        "Messages whose datatype has gaps are packed and unpacked in device memory from so many bytes on, shorter ones in host memory; "
-        "0 for all in host memory",
+        "Messages whose datatype has gaps are packed and unpacked in device memory from so many bytes on, shorter ones in host "
+        "memory; 0 for all in host memory",
         MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_5, &component->pack_bytes);
     gf_params_register_variable("pipe_bytes",
         "Messages whose memory cannot be mapped go through host memory in pieces from so many bytes on, shorter ones as a whole",
@@ -162,12 +163,12 @@ static void register_sizes(mca_coll_gpufifo_component_t *component)
         "experience tells), or the microseconds that it stays, 1 to 60000. Ranks whose kernels cannot run at once go without",
         MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_5, &component->agent);
     gf_params_register_variable("vmm",
-        "Memory of the virtual memory functions (cuMemCreate) that can be shared by a file descriptor is mapped by other ranks as "
-        "plain memory is, for messages and by algorithm two_shot, instead of being copied through host memory",
+        "Memory of the virtual memory functions (cuMemCreate) that can be shared by a file descriptor is mapped by other ranks "
+        "as plain memory is, for messages and by algorithm two_shot, instead of being copied through host memory",
         MCA_BASE_VAR_TYPE_BOOL, NULL, OPAL_INFO_LVL_5, &component->config.by_fd);
     gf_params_register_variable("agent_message_bytes",
-        "Largest message in bytes that the agent fetches, when it is there, without a launch; 0 for none, and never one above 65536. "
-        "Only where coll_gpufifo_agent is not off",
+        "Largest message in bytes that the agent fetches, when it is there, without a launch; 0 for none, and never one above "
+        "65536. Only where coll_gpufifo_agent is not off",
         MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_5, &component->agent_message_bytes);
     gf_params_register_variable("agent_blocks",
         "Blocks of the agent, 1 to 16: with more than one, messages of more than 8 KiB are shared among them",
@@ -184,15 +185,15 @@ static void register_sizes(mca_coll_gpufifo_component_t *component)
 static void register_nodes(mca_coll_gpufifo_component_t *component)
 {
     gf_params_register_variable("net",
-        "How large messages of MPI_Allreduce between nodes go: off (through host memory and MPI), verbs, ucx, or auto (verbs where it "
-        "can be had, else ucx). All ranks must have the same value",
+        "How large messages of MPI_Allreduce between nodes go: off (through host memory and MPI), verbs, ucx, or auto (verbs "
+        "where it can be had, else ucx). All ranks must have the same value",
         MCA_BASE_VAR_TYPE_INT, net_values, OPAL_INFO_LVL_4, &component->net);
     gf_params_register_variable("net_bytes",
         "Least message in bytes that goes so where ranks are on several nodes; shorter ones go through host memory and MPI",
         MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_5, &component->config.net_bytes);
     gf_params_register_variable("node",
-        "A name for the node of this process, in place of the machine: ranks with different names share no memory, as if they were on "
-        "two machines. For containers, and for tests on one machine. Each rank may have its own",
+        "A name for the node of this process, in place of the machine: ranks with different names share no memory, as if they "
+        "were on two machines. For containers, and for tests on one machine. Each rank may have its own",
         MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_6, &component->node);
 }
 

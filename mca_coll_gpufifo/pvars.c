@@ -17,7 +17,8 @@ static const struct {
     [GF_PATH_ONE_SHOT_MAPPED] = {"one_shot_mapped", "run by kernels that load from the buffers of all ranks and wait for nobody"},
     [GF_PATH_EXCHANGE] = {"exchange", "run by a kernel that fetches from the buffers of all ranks"},
     [GF_PATH_EXCHANGE_COPY] = {"exchange_copy", "run by copies that fetch from the buffers of all ranks"},
-    [GF_PATH_REDUCE_MAPPED] = {"reduce_mapped", "run by a kernel of each rank that reduces from the buffers of all, other than allreduce"},
+    [GF_PATH_REDUCE_MAPPED] = {"reduce_mapped",
+        "run by a kernel of each rank that reduces from the buffers of all, other than allreduce"},
     [GF_PATH_HOST_SEQUENCED] = {"host_sequenced",
                                 "run by copies and kernels that the host puts in order, where kernels must not wait"},
     [GF_PATH_LOCAL] = {"local", "run as one copy on the device"},
@@ -45,8 +46,8 @@ static int register_one(const mca_base_component_t *component, const char *what,
 
     snprintf(name, sizeof(name), "%s_%s", what, paths[path].name);
     snprintf(text, sizeof(text), "%s of this process's %s that were %s", what[0] == 'c' ? "Number" : "Bytes",
-             path >= GF_PATH_PT2PT_STAGED ? "point-to-point messages from and to device buffers" : "collectives on device buffers",
-             paths[path].text);
+             path >= GF_PATH_PT2PT_STAGED ? "point-to-point messages from and to device buffers" : "collectives on device "
+                                                                                                   "buffers", paths[path].text);
     return register_counter(component, name, text, counter);
 }
 

@@ -76,7 +76,8 @@ static bool is_null(const struct gf_stage_buffer *buffer)
 }
 
 /* Only what is contiguous can be judged by its ends: a layout with gaps may go from one allocation into another. */
-static bool fits(const struct gf_pointer *info, const struct gf_stage_buffer *buffer, struct gf_layout_span span, struct gf_reason *why)
+static bool fits(const struct gf_pointer *info, const struct gf_stage_buffer *buffer, struct gf_layout_span span,
+                 struct gf_reason *why)
 {
     return span.bytes == 0 || (size_t)(span.high - span.low) != span.bytes ||
            gf_memory_holds(info, gf_layout_address(buffer->user, span.low), span.bytes, why);
@@ -154,8 +155,8 @@ static void tell(const struct gf_stage_call *call)
 
     if (!call->told && gf_log_shows(log, GF_LOG_PATH)) {
         gf_log(log, level_of(staged->comm), "%s: rank %d, %s, %zu bytes to the host and %zu back: staged through host memory: it "
-               "has no path of its own for device buffers", gf_mpi_comm_name(staged->comm), ompi_comm_rank(staged->comm), staged->function,
-               staged->bytes, gf_layout_measure(&call->recv.out).bytes);
+               "has no path of its own for device buffers", gf_mpi_comm_name(staged->comm), ompi_comm_rank(staged->comm),
+               staged->function, staged->bytes, gf_layout_measure(&call->recv.out).bytes);
     }
 }
 
@@ -173,10 +174,12 @@ bool gf_stage_prepare(struct gf_stage_call *call, ompi_communicator_t *comm, con
     staged->comm = comm;
     staged->function = function;
     if (mca_coll_gpufifo_component.config.strict) {
-        gf_reason_set(&why, "strict: this call would be staged through host memory: it has no path of its own for device buffers");
+        gf_reason_set(&why,
+                      "strict: this call would be staged through host memory: it has no path of its own for device buffers");
         status = GF_ERR_UNSUPPORTED;
     } else if (is_null(&call->send) || is_null(&call->recv)) {
-        gf_reason_set(&why, "the %s buffer is null although it has elements: pass a buffer", is_null(&call->send) ? "send" : "receive");
+        gf_reason_set(&why, "the %s buffer is null although it has elements: pass a buffer",
+                      is_null(&call->send) ? "send" : "receive");
         status = GF_ERR_INVALID;
     }
     staged->bytes = gf_layout_measure(&call->send.in).bytes + gf_layout_measure(&call->recv.in).bytes;

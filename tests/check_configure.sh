@@ -57,7 +57,8 @@ without() {
 }
 
 refuses 'has a blank in its name.*build in another folder' 'a blank' --without-cuda
-refuses 'pkg-config is missing.*: pkg-config)' a PKG_CONFIG= PATH="$(without pkg-config "$(uname -m)-linux-gnu-pkg-config" pkgconf)" \
+refuses 'pkg-config is missing.*: pkg-config)' a PKG_CONFIG= \
+    PATH="$(without pkg-config "$(uname -m)-linux-gnu-pkg-config" pkgconf)" \
     --without-cuda
 refuses 'mpicc is missing.*libopenmpi-dev' a MPICC= PATH="$(without mpicc)" --without-cuda
 refuses 'there is no /nonexistent/bin/mpicc' a --without-cuda --with-mpi=/nonexistent

@@ -10,11 +10,12 @@ set -eu
 layers="base kernels device core proxy transport mca_coll_gpufifo"
 # Split, so that this file does not break its own rule.
 unfinished="TO""DO|FIX""ME|X""XX"
-fences='__threadfence|__sync_synchronize|atomic_thread_fence|atomic_signal_fence|"mfence|"sfence|"lfence|fence\.(acq|sc|proxy)|membar\.'
+fences='__threadfence|__sync_synchronize|atomic_thread_fence|atomic_signal_fence'
+fences=$fences'|"mfence|"sfence|"lfence|fence\.(acq|sc|proxy)|membar\.'
 
 source_files() {
-    find . \( -path './.[!.]*' ! -path './.ci*' -o -name build -o -name 'build-*' -o -name _build -o -name autom4te.cache \) -prune -o \
-        -type f \( -name '*.[chS]' -o -name '*.cu' -o -name '*.sh' -o -name '*.py' -o -name '*.pml' -o -name '*.mk' \
+    find . \( -path './.[!.]*' ! -path './.ci*' -o -name build -o -name 'build-*' -o -name _build -o -name autom4te.cache \) \
+        -prune -o -type f \( -name '*.[chS]' -o -name '*.cu' -o -name '*.sh' -o -name '*.py' -o -name '*.pml' -o -name '*.mk' \
         -o -name 'Makefile.am' -o -name 'configure.ac' -o -path './m4/gf_*.m4' -o -name '*.in' -o -path './.ci/run' \) -print |
         sed 's|^\./||' | grep -v -E '^(Makefile|config\.h)\.in$' | sort
 }
@@ -54,8 +55,8 @@ check_includes() {
                 report("headers of Open MPI only in mca_coll_gpufifo")
             if (header ~ /^mpi(-ext)?\.h$/ && folder != "mca_coll_gpufifo" && !mpi_program)
                 report("mpi.h only in mca_coll_gpufifo and in programs")
-            if (header ~ /^(cuda|nvml|nv_|cooperative_groups|sm_)[a-zA-Z0-9_\/]*(\.h|\.hpp)?$/ && folder != "device" && folder != "kernels" &&
-                where !~ /^examples\/[^\/]*\.cu:/ && where !~ /^tests\/gpu\//)
+            if (header ~ /^(cuda|nvml|nv_|cooperative_groups|sm_)[a-zA-Z0-9_\/]*(\.h|\.hpp)?$/ && folder != "device" &&
+                folder != "kernels" && where !~ /^examples\/[^\/]*\.cu:/ && where !~ /^tests\/gpu\//)
                 report("headers of CUDA only in device and kernels")
             if (header ~ /^(infiniband|rdma|ucp|ucs|uct)\// && folder != "transport")
                 report("headers of verbs and UCX only in transport")
@@ -85,12 +86,18 @@ check_unfinished() {
     source_files | xargs -r grep -n -H -w -E "$unfinished" | sed 's/$/   <- unfinished/' || true
 }
 
+check_width() {
+    source_files | xargs -r env LC_ALL=C.UTF-8 grep -n -H -o -E '^.{131}' |
+        sed 's/^\([^:]*:[0-9]*\):.*/\1: longer than 130 columns/' || true
+}
+
 violations() {
     check_includes
     check_fences
     check_version
     check_licence
     check_unfinished
+    check_width
 }
 
 passed=0
@@ -135,6 +142,8 @@ plant fence core/a.c 'atomic_thread_fence(memory_order_seq_cst);'
 plant fence kernels/ll.h '__threadfence_system();'
 plant version mca_coll_gpufifo/a.c '#if OMPI_MAJOR_VERSION >= 5'
 plant unfinished core/a.c "/* $(echo "$unfinished" | cut -d'|' -f1): later */"
+plant clean core/a.c "$(printf '%0130d' 0)"
+plant width core/a.c "$(printf '%0131d' 0)"
 tree=$(mktemp -d)
 mkdir "$tree/core"
 echo 'int x;' > "$tree/core/a.c"

@@ -48,7 +48,8 @@ installed_env() {
 }
 
 component_listed() {
-    installed_env ompi_info --parsable --param coll gpufifo --level 9 | grep -q '^mca:coll:gpufifo:param:coll_gpufifo_priority:value:'
+    installed_env ompi_info --parsable --param coll gpufifo --level 9 |
+        grep -q '^mca:coll:gpufifo:param:coll_gpufifo_priority:value:'
 }
 
 program_builds_and_runs() {

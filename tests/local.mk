@@ -17,7 +17,8 @@ include tests/vm/local.mk
 if !GF_SANITIZE
 TESTS += tests/check_includes.sh tests/check_static.sh tests/check_spills.sh
 endif
-dist_check_SCRIPTS += tests/check_includes.sh tests/check_static.sh tests/check_spills.sh tests/check_install.sh tests/check_configure.sh \
+dist_check_SCRIPTS += tests/check_includes.sh tests/check_static.sh tests/check_spills.sh tests/check_install.sh \
+    tests/check_configure.sh \
     tests/check_warnings.sh tests/count_results.sh
 EXTRA_DIST += tests/setup.sh
 

@@ -45,7 +45,8 @@ struct gf_ucx_header {
     uint64_t address, bytes;
     uint64_t step;                 /* PUT, NOTIFY: how many of both were sent before. LINES: index of the first */
     uint64_t immediate;            /* NOTIFY */
-    uint64_t arrived;              /* so many puts and notifications of the receiver's have arrived at the sender, without a gap */
+    uint64_t arrived;              /* so many puts and notifications of the receiver's have arrived at the sender, without a
+                                      gap */
 };
 
 struct gf_ucx_wire;
@@ -133,7 +134,8 @@ struct gf_ucx_wire {
     struct gf_ucx_lane **lanes;    /* [lane_room], null where there is none */
     uint64_t lane_room, lanes_made;
     struct gf_ucx_queue ended;     /* ops whose tickets progress hands out */
-    struct gf_ucx_lane *untold;    /* lanes whose peers are to be told what has arrived, unless a message has told them meanwhile */
+    struct gf_ucx_lane *untold;    /* lanes whose peers are to be told what has arrived, unless a message has told them
+                                      meanwhile */
     struct gf_ucx_op *spare;
     struct gf_wire_counts counts;
 };

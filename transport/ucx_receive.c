@@ -232,7 +232,8 @@ static ucs_status_t message_receive(struct gf_ucx_lane *lane, const struct gf_uc
     case GF_UCX_KIND_LINES:
         return rendezvous ? refuse(lane, "lines by rendezvous") : lines_receive(lane, header, data, bytes);
     case GF_UCX_KIND_REFUSAL:
-        gf_ucx_lane_break(lane, GF_ERR_PEER, "the peer has refused what was sent to it, a wrong place or number, and broken the lane");
+        gf_ucx_lane_break(lane, GF_ERR_PEER,
+                          "the peer has refused what was sent to it, a wrong place or number, and broken the lane");
         return UCS_OK;
     case GF_UCX_KIND_ARRIVED:
         return UCS_OK;

@@ -67,8 +67,8 @@ static void message_send(struct gf_ucx_op *op, const void *payload, size_t bytes
     if (is_confirmed(op)) {
         gf_ucx_queue_push(&op->lane->unconfirmed, op);
     }
-    request = gf_ucx_of(op->lane)->ucx.ucp_am_send_nbx(op->lane->peer->ep, GF_UCX_MESSAGE, &op->header, sizeof op->header, payload,
-                                                       bytes, &param);
+    request = gf_ucx_of(op->lane)->ucx.ucp_am_send_nbx(op->lane->peer->ep, GF_UCX_MESSAGE, &op->header, sizeof op->header,
+                                                       payload, bytes, &param);
     /* UCX does not call back if it has ended already. */
     if (!UCS_PTR_IS_PTR(request)) {
         op_ended(op, UCS_PTR_RAW_STATUS(request));

@@ -28,8 +28,8 @@ static gf_status check_config(const struct gf_wire_config *config, struct gf_rea
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (numbers[i].value < numbers[i].least || numbers[i].value > numbers[i].most) {
-            gf_reason_set(why, "verbs: the %s is %d, but must be from %d to %d", numbers[i].name, numbers[i].value, numbers[i].least,
-                          numbers[i].most);
+            gf_reason_set(why, "verbs: the %s is %d, but must be from %d to %d", numbers[i].name, numbers[i].value,
+                          numbers[i].least, numbers[i].most);
             return GF_ERR_INVALID;
         }
     }
@@ -97,7 +97,8 @@ static void prepare_for_fork(const struct gf_wire_config *config)
     int error = ibv_fork_init();
 
     if (error != 0) {
-        gf_log(config->log, GF_LOG_PATH, "verbs: processes that fork may lose data, since verbs were in use before: %s", strerror(error));
+        gf_log(config->log, GF_LOG_PATH, "verbs: processes that fork may lose data, since verbs were in use before: %s",
+               strerror(error));
     }
 }
 
@@ -137,6 +138,15 @@ static gf_status wire_open(const struct gf_wire_config *config, struct gf_wire *
     return GF_OK;
 }
 
+/* What may help where memory could not be registered. */
+static const char *registration_advice(const struct gf_wire_range *range, int error)
+{
+    if (error == ENOMEM) {
+        return " (raise the limit of locked memory, ulimit -l)";
+    }
+    return range->device ? " (it takes a driver that exports dma-buf, or its peer-memory module, such as nvidia-peermem)" : "";
+}
+
 static gf_status wire_register(struct gf_wire *base, const struct gf_wire_range *range, struct gf_wire_memory *memory,
                                struct gf_reason *why)
 {
@@ -153,8 +163,7 @@ static gf_status wire_register(struct gf_wire *base, const struct gf_wire_range 
         int error = errno;
 
         gf_reason_set(why, "%s: %zu bytes of %s memory cannot be registered: %s%s", base->name, range->bytes,
-                      range->device ? "device" : "host", strerror(error), error == ENOMEM ? " (raise the limit of locked memory, ulimit -l)"
-                      : range->device ? " (it takes a driver that exports dma-buf, or its peer-memory module, such as nvidia-peermem)" : "");
+                      range->device ? "device" : "host", strerror(error), registration_advice(range, error));
         return GF_ERR_UNSUPPORTED;
     }
     *memory = (struct gf_wire_memory){ .address = range->address, .bytes = range->bytes, .key = region->rkey, .handle = region };

@@ -133,7 +133,8 @@ static gf_status find_gid(const struct gf_wire_config *config, struct gf_verbs_a
         struct ibv_gid_entry entry;
 
         /* Not all places of the table are in use. */
-        if ((wanted >= 0 && i != wanted) || ibv_query_gid_ex(adapter->context, (uint32_t)adapter->port, (uint32_t)i, &entry, 0) != 0) {
+        if ((wanted >= 0 && i != wanted)
+            || ibv_query_gid_ex(adapter->context, (uint32_t)adapter->port, (uint32_t)i, &entry, 0) != 0) {
             continue;
         }
         if (!found || gid_demerit(&entry) < gid_demerit(&adapter->gid)) {
@@ -147,7 +148,8 @@ static gf_status find_gid(const struct gf_wire_config *config, struct gf_verbs_a
     if (wanted >= 0) {
         gf_reason_set(why, "port %d of the verbs adapter %s has no GID %d", adapter->port, name, wanted);
     } else {
-        gf_reason_set(why, "port %d of the verbs adapter %s has no GID: its network interface needs an address", adapter->port, name);
+        gf_reason_set(why, "port %d of the verbs adapter %s has no GID: its network interface needs an address", adapter->port,
+                      name);
     }
     return GF_ERR_UNSUPPORTED;
 }

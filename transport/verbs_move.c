@@ -38,7 +38,8 @@ static gf_status check_source(struct verbs_lane *lane, const struct gf_wire_memo
 {
     if (bytes > 0 && (!memory || (const char *)from < memory->address || bytes > memory->bytes ||
                       (size_t)((const char *)from - memory->address) > memory->bytes - bytes)) {
-        gf_verbs_queue_break(&lane->queue, GF_ERR_INVALID, "%s: %zu bytes to be sent lie outside of the memory registered for them",
+        gf_verbs_queue_break(&lane->queue, GF_ERR_INVALID,
+                             "%s: %zu bytes to be sent lie outside of the memory registered for them",
                              lane->base.wire->name, bytes);
     } else if (bytes > lane->base.wire->caps.put_bytes) {
         gf_verbs_queue_break(&lane->queue, GF_ERR_INVALID, "%s: %zu bytes are to be sent at once, but %zu is the most",
@@ -48,8 +49,8 @@ static gf_status check_source(struct verbs_lane *lane, const struct gf_wire_memo
 }
 
 /* Both kinds of puts; immediate null: no notification. */
-static gf_status put(struct verbs_lane *lane, const struct gf_wire_memory *memory, const void *from, const struct gf_wire_place *to,
-                     size_t bytes, const uint32_t *immediate, const struct gf_wire_ticket *ticket)
+static gf_status put(struct verbs_lane *lane, const struct gf_wire_memory *memory, const void *from,
+                     const struct gf_wire_place *to, size_t bytes, const uint32_t *immediate, const struct gf_wire_ticket *ticket)
 {
     gf_status status = may_begin(lane, &lane->queue, 1);
 
@@ -79,7 +80,8 @@ gf_status gf_verbs_put(struct gf_wire_lane *base, const struct gf_wire_memory *m
 }
 
 gf_status gf_verbs_put_notify(struct gf_wire_lane *base, const struct gf_wire_memory *memory, const void *from,
-                              const struct gf_wire_place *to, size_t bytes, uint32_t immediate, const struct gf_wire_ticket *ticket)
+                              const struct gf_wire_place *to, size_t bytes, uint32_t immediate,
+                              const struct gf_wire_ticket *ticket)
 {
     gf_status status = put(verbs_lane_of(base), memory, from, to, bytes, &immediate, ticket);
 
@@ -94,8 +96,8 @@ gf_status gf_verbs_put_lines(struct gf_wire_lane *base, uint32_t index, const vo
     gf_status status = may_begin(lane, &lane->queue, (uint32_t)((bytes + step - 1) / step));
 
     if (status == GF_OK && (index > lane->peer_line_count || count > lane->peer_line_count - index)) {
-        gf_verbs_queue_break(&lane->queue, GF_ERR_INVALID, "%s: lines %u and %u more are beyond the peer's %u", base->wire->name, index,
-                             count, lane->peer_line_count);
+        gf_verbs_queue_break(&lane->queue, GF_ERR_INVALID, "%s: lines %u and %u more are beyond the peer's %u", base->wire->name,
+                             index, count, lane->peer_line_count);
         status = lane->queue.status;
     }
     for (size_t at = 0; status == GF_OK && at < bytes; at += step) {
@@ -104,7 +106,8 @@ gf_status gf_verbs_put_lines(struct gf_wire_lane *base, uint32_t index, const vo
         };
         struct ibv_send_wr send = {
             .sg_list = &piece, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_INLINE,
-            .wr.rdma = { .remote_addr = lane->peer_lines.address + (uint64_t)index * GF_WIRE_LINE + at, .rkey = lane->peer_lines.key },
+            .wr.rdma = { .remote_addr = lane->peer_lines.address + (uint64_t)index * GF_WIRE_LINE + at,
+                .rkey = lane->peer_lines.key },
         };
 
         status = gf_verbs_queue_post(&lane->queue, &send, NULL);

@@ -156,8 +156,8 @@ uint64_t gf_verbs_now(void);
 uint64_t gf_verbs_patience(const struct verbs_wire *wire);
 
 /* Lanes: as in wire.h. */
-gf_status gf_verbs_lane_create(struct gf_wire *wire, uint32_t line_count, struct gf_wire_lane **lane, struct gf_wire_address *mine,
-                               struct gf_reason *why);
+gf_status gf_verbs_lane_create(struct gf_wire *wire, uint32_t line_count, struct gf_wire_lane **lane,
+                               struct gf_wire_address *mine, struct gf_reason *why);
 gf_status gf_verbs_lane_connect(struct gf_wire_lane *lane, const struct gf_wire_address *theirs, struct gf_reason *why);
 void gf_verbs_lane_destroy(struct gf_wire_lane *lane);
 
@@ -177,7 +177,8 @@ gf_status gf_verbs_lane_status(const struct verbs_lane *lane, struct gf_reason *
 gf_status gf_verbs_put(struct gf_wire_lane *lane, const struct gf_wire_memory *memory, const void *from,
                        const struct gf_wire_place *to, size_t bytes, const struct gf_wire_ticket *ticket);
 gf_status gf_verbs_put_notify(struct gf_wire_lane *lane, const struct gf_wire_memory *memory, const void *from,
-                              const struct gf_wire_place *to, size_t bytes, uint32_t immediate, const struct gf_wire_ticket *ticket);
+                              const struct gf_wire_place *to, size_t bytes, uint32_t immediate,
+                              const struct gf_wire_ticket *ticket);
 gf_status gf_verbs_put_lines(struct gf_wire_lane *lane, uint32_t index, const void *lines, uint32_t count);
 gf_status gf_verbs_expect(struct gf_wire_lane *lane);
 bool gf_verbs_take(struct gf_wire_lane *lane, uint32_t *immediate);

@@ -169,7 +169,8 @@ static gf_status check_place(const struct verbs_wire *wire, const struct gf_verb
     const char *name = wire->base.name;
 
     if (end->link != wire->adapter.attributes.link_layer) {
-        gf_reason_set(why, "%s: the peer's port is not of the same kind of network (InfiniBand here, Ethernet there, or the reverse)",
+        gf_reason_set(why,
+                      "%s: the peer's port is not of the same kind of network (InfiniBand here, Ethernet there, or the reverse)",
                       name);
     } else if (wire->adapter.roce && end->gid_type != wire->adapter.gid.gid_type) {
         gf_reason_set(why, "%s: the peer uses the other version of RoCE: choose GIDs of one version", name);
@@ -201,7 +202,8 @@ gf_status gf_verbs_end_check(const struct verbs_wire *wire, const struct gf_wire
     } else if (end->mtu < IBV_MTU_256 || end->mtu > IBV_MTU_4096) {
         gf_reason_set(why, "%s: the peer's MTU code %u is none", name, end->mtu);
     } else if (end->pair == 0 || end->pair > LAST_PAIR || end->first > LAST_PAIR) {
-        gf_reason_set(why, "%s: the peer's queue pair %u, packet %u has more than 24 bits or is zero", name, end->pair, end->first);
+        gf_reason_set(why, "%s: the peer's queue pair %u, packet %u has more than 24 bits or is zero", name, end->pair,
+                      end->first);
     } else if (end->line_count > 0 && end->lines == 0) {
         gf_reason_set(why, "%s: the peer has %u lines nowhere", name, end->line_count);
     } else {
@@ -240,7 +242,8 @@ gf_status gf_verbs_queue_connect(struct gf_verbs_queue *queue, const struct gf_v
         .qp_state = IBV_QPS_RTS, .timeout = (uint8_t)wire->config.timeout, .retry_cnt = (uint8_t)wire->config.retries,
         .rnr_retry = RNR_RETRIES, .sq_psn = queue->first, .max_rd_atomic = 1,
     };
-    int error = ibv_modify_qp(queue->pair, &to_receive, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+    int error = ibv_modify_qp(queue->pair, &to_receive,
+                              IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                               IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 
     if (error == 0) {
@@ -285,7 +288,8 @@ gf_status gf_verbs_queue_post_receive(struct gf_verbs_queue *queue)
     int error = ibv_post_recv(queue->pair, &receive, &bad);
 
     if (error != 0) {
-        gf_verbs_queue_break(queue, GF_ERR_SYSTEM, "%s: a receive could not be posted: %s", queue->wire->base.name, strerror(error));
+        gf_verbs_queue_break(queue, GF_ERR_SYSTEM, "%s: a receive could not be posted: %s", queue->wire->base.name,
+                             strerror(error));
         return queue->status;
     }
     queue->expected++;

@@ -59,7 +59,8 @@ struct gf_wire_range {
     void *address;
     size_t bytes;
     bool device;
-    int dmabuf;                    /* descriptor of a device's memory, from whose start the range begins; -1: none. The caller's */
+    int dmabuf;                    /* descriptor of a device's memory, from whose start the range begins; -1: none. The
+                                      caller's */
 };
 
 /* *word = value when the operation has ended, by a plain store of the thread that makes progress. word null, or no ticket:
@@ -134,7 +135,8 @@ struct gf_wire_ops {
     /* The same, and one notification that carries `immediate`; the peer has to have said that it expects it. Ended: data and
      * notification arrive also if nobody here makes progress any more. */
     gf_status (*put_notify)(struct gf_wire_lane *lane, const struct gf_wire_memory *memory, const void *from,
-                            const struct gf_wire_place *to, size_t bytes, uint32_t immediate, const struct gf_wire_ticket *ticket);
+                            const struct gf_wire_place *to, size_t bytes, uint32_t immediate,
+                            const struct gf_wire_ticket *ticket);
 
     /* Lines [index, index + count) of the peer's, which must not wrap; the source may be reused at once. count ≥ 1, at most 8. */
     gf_status (*put_lines)(struct gf_wire_lane *lane, uint32_t index, const void *lines, uint32_t count);

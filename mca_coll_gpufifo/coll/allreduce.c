@@ -112,8 +112,8 @@ static int stage(const struct call *call, const char *reason)
 /* All ranks have device buffers. */
 static int run_natively(struct call *call)
 {
-    const struct gf_comm_buffers buffers = {.send = call->send, .recv = call->recv, .direct = call->from.direct && call->to.direct,
-                                            .send_where = &call->from, .recv_where = &call->to};
+    const struct gf_comm_buffers buffers = {.send = call->send, .recv = call->recv,
+        .direct = call->from.direct && call->to.direct, .send_where = &call->from, .recv_where = &call->to};
     mca_coll_gpufifo_module_t *module = call->module;
     struct gf_reason why = {""};
     gf_status status;

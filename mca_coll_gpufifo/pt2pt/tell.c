@@ -27,8 +27,8 @@ static void tell(const gf_pt2pt_request_t *request, unsigned way, size_t bytes, 
     enum gf_log_level level;
 
     if (level_of(way, &level)) {
-        gf_log(&mca_coll_gpufifo_component.log, level, "%s: rank %d, %s, %zu bytes %s rank %d: %s%s%s", gf_mpi_comm_name(base->req_comm),
-               ompi_comm_rank(base->req_comm), request->function, bytes, sends ? "to" : "from",
+        gf_log(&mca_coll_gpufifo_component.log, level, "%s: rank %d, %s, %zu bytes %s rank %d: %s%s%s",
+               gf_mpi_comm_name(base->req_comm), ompi_comm_rank(base->req_comm), request->function, bytes, sends ? "to" : "from",
                sends ? base->req_peer : base->req_ompi.req_status.MPI_SOURCE, what, why->text[0] ? ": " : "", why->text);
     }
 }

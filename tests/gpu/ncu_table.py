@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A small table from what ncu wrote with --csv --print-units base: time, bytes from and to memory, share of the peak.
 
-    ncu_table.py FILE [NAME*TIMES@US...]     of each row in turn, where they are ranges that have no kernel's name. TIMES: so often
-                                             it ran in the range. US: microseconds that it takes where no profiler looks, which slows
-                                             the launches of a range: of ncu's then only the bytes are believed
+    ncu_table.py FILE [NAME*TIMES@US...]
+
+NAME: of each row in turn, where they are ranges that have no kernel's name. TIMES: so often it ran in the range. US: microseconds
+that it takes where no profiler looks, which slows the launches of a range: of ncu's then only the bytes are believed.
 """
 import csv
 import sys

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Spin model of LL128 lines (kernels/ll128.h): a unit of two lines, stored and loaded by two lanes, of which the second has the flag.
- * A line waits and takes effect at any later time, whole; the lines of a unit in any order. A load takes a line as it is at that
- * moment; the lines of a unit at different moments. The sender stores epoch e when e - 1 has been read.
+ * Spin model of LL128 lines (kernels/ll128.h): a unit of two lines, stored and loaded by two lanes, of which the second has the
+ * flag. A line waits and takes effect at any later time, whole; the lines of a unit in any order. A load takes a line as it is
+ * at that moment; the lines of a unit at different moments. The sender stores epoch e when e - 1 has been read.
  *
  * Checked: each lane gets the words of the epoch that it waits for; no deadlock.
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Spin model of the sweep before the epochs of LL or LL128 lines begin again (core/one_shot.c): two ranks, LAST epochs, two slots of
- * two lines each way. Piece p has the flag of its epoch; the first of each round of epochs has two lines, the others one, so that
- * the second line keeps its old flag all the time. Stores take effect at any later time.
+ * Spin model of the sweep before the epochs of LL or LL128 lines begin again (core/one_shot.c): two ranks, LAST epochs, two slots
+ * of two lines each way. Piece p has the flag of its epoch; the first of each round of epochs has two lines, the others one, so
+ * that the second line keeps its old flag all the time. Stores take effect at any later time.
  *
  * Checked: what a rank reads is the piece that it waits for; no deadlock.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Spin model of mapped buffers (core/registry.h): two ranks, each with one place for its buffers, records that two share by turns.
+ * Spin model of mapped buffers (core/registry.h): two ranks, each with one place for its buffers, records that two share by
+ * turns.
  *
  * In each call a rank uses the buffer at its place or a new one, which takes the place. Hosts of one machine are ordered (every
  * store here is a release on x86 and by core/host_ordered.h), so stores take effect at once.

@@ -35,7 +35,8 @@ for transport in p2p shm; do
 done
 run 3 +team=4 simple_slot_bytes=128 channels=2 algorithm=ring simple_buffer=sender tests/mpi/test_allreduce path=ring \
     limit=16384 sizes
-run_prints "fetched from the sender's slots" 2 verbose=1 algorithm=ring simple_buffer=sender tests/mpi/test_allreduce path=ring limit=16 sizes
+run_prints "fetched from the sender's slots" 2 verbose=1 algorithm=ring simple_buffer=sender \
+    tests/mpi/test_allreduce path=ring limit=16 sizes
 own_gpu=$(cd "$runs_folder" && pwd)/own_gpu.sh
 for transport in p2p_copy shm_copy; do
     run 3 +weak +torn +seed=1 transport=$transport tests/mpi/test_allreduce path=ring limit=16384 sizes bits

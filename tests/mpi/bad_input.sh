@@ -28,7 +28,8 @@ run_prints "is longer than 63 characters" 1 node=$(printf '%064d' 0) bench/host_
 run_prints "coll_gpufifo_net_group is 9" 1 net_group=9 bench/host_overhead allreduce 1 1
 run_fails "GPUFIFO_EMULATED" 2 +nonsense tests/mpi/test_allreduce limit=64 sizes
 
-run_prints "one_shot_bytes is -1, but it must not be negative" 2 one_shot_bytes=-1 tests/mpi/test_allreduce path=one_shot limit=64 sizes
+run_prints "one_shot_bytes is -1, but it must not be negative" 2 one_shot_bytes=-1 \
+    tests/mpi/test_allreduce path=one_shot limit=64 sizes
 for value in lots 12x 8kk; do
     run_prints "coll_gpufifo_one_shot_bytes is \"$value\", but it must be a whole number" 2 one_shot_bytes=$value \
         tests/mpi/test_allreduce path=one_shot limit=64 sizes
@@ -44,7 +45,8 @@ run_prints 'line 3: "x" is no time' 2 tuning="$table" tests/mpi/test_allreduce p
 printf 'gpufifo-tuning 1\nallreduce shared 2 ring 8 1\nallreduce shared 2 one_shot 8 2\n' > "$table"
 run_prints "take by the table 1.0 us" 2 verbose=1 tuning="$table" tests/mpi/test_allreduce path=ring limit=64 sizes
 # shellcheck disable=SC2016
-run_prints "has the setting tuning" 2 verbose=1 /bin/sh -c '[ "$OMPI_COMM_WORLD_RANK" = 0 ] || export OMPI_MCA_coll_gpufifo_tuning="$1"
+run_prints "has the setting tuning" 2 verbose=1 /bin/sh -c '
+[ "$OMPI_COMM_WORLD_RANK" = 0 ] || export OMPI_MCA_coll_gpufifo_tuning="$1"
 exec "$2" limit=64 sizes' sh "$table" "$GF_BUILDDIR/tests/mpi/test_allreduce"
 rm "$table"
 

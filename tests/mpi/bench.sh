@@ -12,8 +12,9 @@ trap 'rm -f "$output" "$json" "$runner"' EXIT
 valid_json() {
     if [ -z "$PYTHON" ]; then
         skip 1 "no python3 to read the JSON"
-    elif "$PYTHON" -c 'import json, sys; rows = json.load(open(sys.argv[1]))["rows"]; sys.exit(not rows or any(r["wrong"] for r in rows))' \
-        "$json"; then
+    elif "$PYTHON" -c 'import json, sys
+rows = json.load(open(sys.argv[1]))["rows"]
+sys.exit(not rows or any(row["wrong"] for row in rows))' "$json"; then
         good
     else
         bad "no JSON with right results"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# gpufifo-bench --plot: every mechanism is taken, drawn and listed; one that cannot be had is refused in words. --tune: the table is
-# what the component reads.
+# gpufifo-bench --plot: every mechanism is taken, drawn and listed; one that cannot be had is refused in words. --tune: the
+# table is what the component reads.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 folder=$(mktemp -d)
@@ -62,8 +62,8 @@ tune() {
     shift
     shown="GPUFIFO_EMULATED=$words gpufifo-bench --tune $*"
     GPUFIFO_EMULATED=$words MPIRUN=$folder/runner "$GF_BUILDDIR/gpufifo-env" timeout "${GF_TIMEOUT:-300}" \
-        "$GF_BUILDDIR/gpufifo-bench" --tune "$folder/table" --min 1K --factor 16 --max 16K --iterations 5 --warmup 1 --rounds 1 "$@" \
-        > "$output" 2>&1
+        "$GF_BUILDDIR/gpufifo-bench" --tune "$folder/table" --min 1K --factor 16 --max 16K --iterations 5 --warmup 1 \
+        --rounds 1 "$@" > "$output" 2>&1
     result=$?
     cp "$folder/table" "$folder/table-then"
 }
@@ -76,7 +76,8 @@ table_has() {
 }
 
 # Rows of other ranks and topologies stay, those of these go, with their comments.
-printf 'gpufifo-tuning 1\n# mine\n# shared 2: old\nallreduce shared 4 ring 8 1.5\nallreduce shared 2 ring 8 1.5\n' > "$folder/table"
+printf '%s\n' 'gpufifo-tuning 1' '# mine' '# shared 2: old' 'allreduce shared 4 ring 8 1.5' 'allreduce shared 2 ring 8 1.5' \
+    > "$folder/table"
 tune ""
 judge zero "^ *1024 .*[a-z]$"
 table_has 3 "^allreduce shared 2 [a-z_]* 1024 [0-9.]*$"

@@ -6,7 +6,8 @@
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_coll_gpufifo_device="${OMPI_MCA_coll_gpufifo_device:-emulated}"
 export OMPI_MCA_pml=ob1
-# What the agent takes it takes when it happens to be there: tests of the other ways go without, and those of the agent ask for it.
+# What the agent takes it takes when it happens to be there: tests of the other ways go without, and those of the agent ask for
+# it.
 export OMPI_MCA_coll_gpufifo_agent="${OMPI_MCA_coll_gpufifo_agent:-off}"
 # Ranks outnumber cores: waiting ranks must give way to the one that works.
 export OMPI_MCA_mpi_yield_when_idle=1

@@ -38,7 +38,8 @@ run_fails "signal 9" 3 net=ucx net_bytes=1 "$nodes" "a b a" "$killed" 1 20 10000
 case $GF_OPENMPI in
 4.1)
     MPIRUN_OPTIONS="$MPIRUN_OPTIONS --enable-recovery"
-    run_says "MPI_Allreduce on communicator MPI_COMM_WORLD failed on rank" 3 net=ucx net_bytes=1 "$nodes" "a b b" "$killed" 1 20 100000
+    run_says "MPI_Allreduce on communicator MPI_COMM_WORLD failed on rank" 3 net=ucx net_bytes=1 \
+        "$nodes" "a b b" "$killed" 1 20 100000
     ;;
 esac
 finish

@@ -20,4 +20,5 @@ TMPDIR=$(mktemp -d)
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 # shellcheck disable=SC2086
-timeout -k 5 "${GF_TIMEOUT:-120}" "$GF_BUILDDIR/gpufifo-env" "$MPIRUN" $spread ${preload:+-x LD_PRELOAD="$preload"} -n "$ranks" "$@"
+timeout -k 5 "${GF_TIMEOUT:-120}" "$GF_BUILDDIR/gpufifo-env" "$MPIRUN" $spread ${preload:+-x LD_PRELOAD="$preload"} \
+    -n "$ranks" "$@"

@@ -179,7 +179,8 @@ static bool check(struct stage_case *c, const struct stage_memory *tested, const
     passed = harness_check(c->h, i == compared,
                            "%s %s, seed %llu%s: byte %td of the %s buffer is %d, in host memory it would be %d", form,
                            c->choice.collective->name, (unsigned long long)c->choice.seed, c->choice.in_place ? ", in place" : "",
-                           tested->block.address + i - (char *)tested->address, tested == &c->recv ? "receive" : "send", i < compared ? got[i] : 0, i < compared ? right[i] : 0);
+                           tested->block.address + i - (char *)tested->address, tested == &c->recv ? "receive" : "send",
+                           i < compared ? got[i] : 0, i < compared ? right[i] : 0);
     free(got);
     return passed;
 }

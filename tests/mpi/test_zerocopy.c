@@ -241,7 +241,8 @@ static void run_part(struct harness *h, const char *part, int rounds, const stru
     } else if (strcmp(part, "fresh") == 0) {
         check_way(h, counters, NULL, rounds, rounds, "a new buffer");
     } else {
-        harness_check(h, false, "there is no part \"%s\": reuse, offsets, communicators, bits, large_bits, familiar, fresh", part);
+        harness_check(h, false, "there is no part \"%s\": reuse, offsets, communicators, bits, large_bits, familiar, fresh",
+                      part);
     }
 }
 

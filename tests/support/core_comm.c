@@ -205,7 +205,8 @@ static int run_and_compare(struct gftest_rank *rank, struct gftest_comm *c, cons
     if (out != in) {
         GFTEST_CHECK(rank, move(c, out->memory, out->image, out->whole) == GF_OK);
     }
-    gf_status status = gf_comm_allreduce(c->comm, &(struct gf_comm_buffers){.send = send, .recv = recv}, what->count, what->type, what->op, &why);
+    gf_status status = gf_comm_allreduce(c->comm, &(struct gf_comm_buffers){.send = send, .recv = recv}, what->count, what->type,
+                                         what->op, &why);
 
     GFTEST_CHECK(rank, status == GF_OK, "%s of %zu %s: %s: %s", gf_op_name(what->op), what->count, gf_type_name(what->type),
                  gf_status_string(status), why.text);
@@ -245,7 +246,8 @@ gf_status gftest_try_allreduce(struct gftest_comm *c, size_t count, struct gf_re
         status = gf_device_stream_sync(c->device, c->stream);
     }
     if (status == GF_OK) {
-        status = gf_comm_allreduce(c->comm, &(struct gf_comm_buffers){.send = buffer, .recv = buffer}, count, GF_FLOAT, GF_SUM, why);
+        status = gf_comm_allreduce(c->comm, &(struct gf_comm_buffers){.send = buffer, .recv = buffer}, count, GF_FLOAT, GF_SUM,
+                                   why);
     }
     gf_device_free(c->device, buffer);
     return status;

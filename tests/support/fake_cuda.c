@@ -88,7 +88,8 @@ static void restart(void)
     capture = CU_STREAM_CAPTURE_MODE_GLOBAL;
     fake = (struct fake_cuda){
         .mps = false, .knows_ipc = true, .ipc = true, .devices = 1, .capability = 90, .foreign = (CUcontext)&foreign_context,
-        .calls = calls, .restart = restart, .reset_device = reset_device, .make = fake_make, .current = current, .depth = get_depth, .capture = get_capture,
+        .calls = calls, .restart = restart, .reset_device = reset_device, .make = fake_make, .current = current,
+        .depth = get_depth, .capture = get_capture,
     };
 }
 

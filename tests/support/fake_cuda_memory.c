@@ -59,7 +59,9 @@ static void answer(CUpointer_attribute which, void *data, struct fake_range *mem
         *(CUmemorytype *)data = !memory ? 0 : host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
         break;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(int *)data = memory && memory->kind == FAKE_MANAGED; break;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)data = !memory ? -2 : memory->kind == FAKE_VMM && fake_cuda()->elsewhere; break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+        *(int *)data = !memory ? -2 : memory->kind == FAKE_VMM && fake_cuda()->elsewhere;
+        break;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: *(int *)data = memory && memory->kind == FAKE_DEVICE; break;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)data = memory ? (CUdeviceptr)memory->start : 0; break;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)data = memory ? memory->bytes : 0; break;

@@ -46,7 +46,13 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priori
     return CUDA_SUCCESS;
 }
 
-CUresult cuStreamDestroy_v2(CUstream stream) { ENTER_STREAM(stream); fake_cuda()->streams--; stream->context = 0; return CUDA_SUCCESS; }
+CUresult cuStreamDestroy_v2(CUstream stream)
+{
+    ENTER_STREAM(stream);
+    fake_cuda()->streams--;
+    stream->context = 0;
+    return CUDA_SUCCESS;
+}
 CUresult cuStreamQuery(CUstream stream) { return enter_stream(__func__, stream); }
 CUresult cuStreamSynchronize(CUstream stream) { return enter_stream(__func__, stream); }
 

@@ -270,7 +270,9 @@ static gf_driver driver = { .ops = &driver_ops, .process = 1 };
 gf_device *copied_device_open(uint64_t seed)
 {
     memset(&fake, 0, sizeof fake);
-    fake.base = (gf_device){ .ops = &ops, .driver = &driver, .caps = { .ipc = true, .copies_beside_kernels = true, .numa_node = -1 } };
+    fake.base = (gf_device){
+        .ops = &ops, .driver = &driver, .caps = { .ipc = true, .copies_beside_kernels = true, .numa_node = -1 },
+    };
     fake.random = seed;
     pthread_mutex_init(&fake.lock, NULL);
     pthread_cond_init(&fake.work, NULL);

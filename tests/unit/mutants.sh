@@ -65,8 +65,8 @@ pull_faulty=kernels/kernels_emulated
 played_sources="tests/unit/copied_device tests/unit/fifo_play tests/unit/scalar base/status base/types core/abort core/connector
     core/copy_ring core/fault core/segment transport/failure"
 copied_sources="$played_sources tests/unit/test_copied core/exports core/import_words core/imports transport/device_part"
-copied_faulty="proxy/queue proxy/recv proxy/send proxy/thread transport/copy_engine transport/copy_sender transport/p2p_copy_engine
-    transport/shm_copy_engine"
+copied_faulty="proxy/queue proxy/recv proxy/send proxy/thread transport/copy_engine transport/copy_sender
+    transport/p2p_copy_engine transport/shm_copy_engine"
 net_sources="$played_sources tests/unit/test_net tests/unit/net_world tests/support/soft_wire tests/support/soft_receive base/log
     proxy/queue proxy/thread transport/copy_engine transport/net transport/net_address transport/net_end transport/net_memory
     transport/net_notice transport/net_transport"

@@ -75,11 +75,12 @@ static bool if_ipc(const struct gf_peer_info *a, const struct gf_peer_info *b, s
 }
 
 static const struct gf_transport fast = {
-    .name = "fast", .id = GF_TRANSPORT_P2P, .probe = if_ipc, .setup = fake_setup, .connect = fake_connect, .destroy = fake_destroy,
-    .whole_lines = true,
+    .name = "fast", .id = GF_TRANSPORT_P2P, .probe = if_ipc, .setup = fake_setup, .connect = fake_connect,
+    .destroy = fake_destroy, .whole_lines = true,
 };
 static const struct gf_transport slow = {
-    .name = "slow", .id = GF_TRANSPORT_SHM, .probe = always, .setup = fake_setup, .connect = fake_connect, .destroy = fake_destroy,
+    .name = "slow", .id = GF_TRANSPORT_SHM, .probe = always, .setup = fake_setup, .connect = fake_connect,
+    .destroy = fake_destroy,
 };
 static const struct gf_transport *const transports[] = { &fast, &slow, NULL };
 

@@ -117,8 +117,8 @@ static void test_broken_lanes(void **state)
     for (int group = 1; group <= 2; group++) {
         expect_run((struct run){ .nodes = "abc", .group = group, .drop = GFTEST_SOFT_NOTIFY, .drop_at = 11, .status = GF_ERR_PEER,
             .reason = dropped });
-        expect_run((struct run){ .nodes = "aabb", .group = group, .drop = GFTEST_SOFT_NOTIFY, .drop_at = 80, .status = GF_ERR_PEER,
-            .reason = dropped });
+        expect_run((struct run){ .nodes = "aabb", .group = group, .drop = GFTEST_SOFT_NOTIFY, .drop_at = 80,
+            .status = GF_ERR_PEER, .reason = dropped });
         expect_run((struct run){ .nodes = "abc", .group = group, .drop = GFTEST_SOFT_LINES, .drop_at = 1, .status = GF_ERR_PEER,
             .reason = dropped });
     }

@@ -90,7 +90,8 @@ static int stale_body(struct gftest_rank *rank)
     for (int cycle = 0; cycle < 3; cycle++) {
         for (int epoch = 1; epoch <= 255; epoch++) {
             struct gftest_allreduce what = {
-                .count = epoch == 1 ? piece_floats(&config) : 1, .type = GF_FLOAT, .op = GF_SUM, .seed = (uint64_t)(cycle * 256 + epoch),
+                .count = epoch == 1 ? piece_floats(&config) : 1, .type = GF_FLOAT, .op = GF_SUM,
+                .seed = (uint64_t)(cycle * 256 + epoch),
             };
 
             GFTEST_CHECK(rank, gftest_allreduce(rank, &c, &what) == 0, "cycle %d, epoch %d", cycle, epoch);

@@ -391,10 +391,13 @@ static int refused_body(struct gftest_rank *rank)
     GFTEST_CHECK(rank, gf_driver_open("emulated", &driver, &why) == GF_OK && gf_device_open(driver, 0, &device, &why) == GF_OK);
     device->caps.host_types = rank->rank != 1;
     GFTEST_CHECK(rank, gftest_comm_open(rank, &config, &c, &why) == GF_OK, "%s", why.text);
-    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){.send = bytes, .recv = bytes}, 2, GF_FLOAT, GF_BAND, &why) == GF_ERR_INVALID);
-    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){.send = bytes, .recv = bytes}, SIZE_MAX / 2, GF_FLOAT, GF_SUM, &why) == GF_ERR_INVALID);
+    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){.send = bytes, .recv = bytes}, 2, GF_FLOAT, GF_BAND,
+                                         &why) == GF_ERR_INVALID);
+    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){.send = bytes, .recv = bytes}, SIZE_MAX / 2, GF_FLOAT,
+                                         GF_SUM, &why) == GF_ERR_INVALID);
     GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){.direct = false}, 0, GF_FLOAT, GF_SUM, &why) == GF_OK);
-    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){.send = bytes, .recv = bytes}, 100, GF_LONG_DOUBLE, GF_SUM, &why) == GF_ERR_UNSUPPORTED);
+    GFTEST_CHECK(rank, gf_comm_allreduce(c.comm, &(struct gf_comm_buffers){.send = bytes, .recv = bytes}, 100, GF_LONG_DOUBLE,
+                                         GF_SUM, &why) == GF_ERR_UNSUPPORTED);
     GFTEST_CHECK(rank, strstr(why.text, "no arithmetic"), "%s", why.text);
     what.type = GF_DOUBLE;
     GFTEST_CHECK(rank, gftest_allreduce(rank, &c, &what) == 0);

@@ -132,7 +132,8 @@ static void test_many(void **state)
     int silent = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 
     (void)state;
-    assert_int_equal(connect(silent, (struct sockaddr *)&address, (socklen_t)(sizeof address.sun_family + 1 + (size_t)length)), 0);
+    assert_int_equal(connect(silent, (struct sockaddr *)&address, (socklen_t)(sizeof address.sun_family + 1 + (size_t)length)),
+                     0);
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, ask_often, &name), 0);
     }

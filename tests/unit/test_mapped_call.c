@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Calls over mapped buffers, driven by polling: what is not ready is answered and not waited for, what others may still load is not
- * written, and what ends early ends after its copies. Forked ranks on the emulated device, which meet at barriers, so that who is
- * how far is certain.
+ * Calls over mapped buffers, driven by polling: what is not ready is answered and not waited for, what others may still load is
+ * not written, and what ends early ends after its copies. Forked ranks on the emulated device, which meet at barriers, so that
+ * who is how far is certain.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -51,7 +51,9 @@ static void test_sizes_choose(void **state)
 /* From a size on that depends on the ranks, unless a setting or the buffers say otherwise. */
 static void test_large_ones_go_over_mapped_buffers(void **state)
 {
-    static const struct { int ranks; size_t least; } cases[] = { { 2, 96 << 10 }, { 4, 80 << 10 }, { 8, 48 << 10 }, { 64, 48 << 10 } };
+    static const struct { int ranks; size_t least; } cases[] = {
+        { 2, 96 << 10 }, { 4, 80 << 10 }, { 8, 48 << 10 }, { 64, 48 << 10 },
+    };
     struct gf_config config = default_config();
 
     (void)state;

@@ -279,7 +279,8 @@ static int send_burst(struct gftest_messages *m, char *buffer)
     struct gf_reason why = { "" };
 
     for (int i = 0; i < BURST; i++) {
-        GFTEST_CHECK(m->rank, gftest_offer(m, buffer + i * BURST_BYTES, BURST_BYTES, false, &names[i], &why) == GF_OK, "%s", why.text);
+        GFTEST_CHECK(m->rank, gftest_offer(m, buffer + i * BURST_BYTES, BURST_BYTES, false, &names[i], &why) == GF_OK, "%s",
+                     why.text);
     }
     gftest_tell(m, 0, names, sizeof names);
     for (int i = 0; i < BURST; i++) {

@@ -144,7 +144,8 @@ static void test_lines_arrive_whole(void **state)
             memcpy(sent, lines, sizeof sent);
             memset(lines, 0xff, sizeof lines);
             for (uint32_t i = 0; i < count; i++) {
-                WIRE_UNTIL(pair, gf_host_observe(there + i * 8) == sent[i][0] && gf_host_observe(there + i * 8 + 7) == sent[i][7]);
+                WIRE_UNTIL(pair,
+                           gf_host_observe(there + i * 8) == sent[i][0] && gf_host_observe(there + i * 8 + 7) == sent[i][7]);
                 assert_memory_equal(there + i * 8, sent[i], GF_WIRE_LINE);
             }
         }

@@ -65,7 +65,8 @@ vm_install() {
     tree=$work/tree root=$work/root
     mkdir -p "$tree" "$root/modules" "$root/bin"
     # apt may know nothing yet, or of a version that is gone.
-    download "$work" || { apt-get update -q >&2 && download "$work"; } || die "apt cannot download Debian's package linux-image-amd64"
+    download "$work" || { apt-get update -q >&2 && download "$work"; } ||
+        die "apt cannot download Debian's package linux-image-amd64"
     dpkg-deb -x "$work"/linux-image-*.deb "$tree" || die "cannot unpack the kernel's package"
 
     # The boot image has the kernel proper inside, compressed. To boot that directly saves unpacking it in the guest. The offsets

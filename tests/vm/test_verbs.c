@@ -129,7 +129,8 @@ static void test_peer_may_connect_later(void **state)
     fill(&pair->a, 5000, 9);
     assert_int_equal(wire_tested->create(pair->a.wire, 0, &lane[0], &address[0], NULL), GF_OK);
     assert_int_equal(wire_tested->create(pair->b.wire, 0, &lane[1], &address[1], NULL), GF_OK);
-    assert_int_equal(wire_tested->put(lane[0], &pair->a.memory, pair->a.memory.address, &pair->a.place, 5000, &ticket), GF_NO_RESOURCE);
+    assert_int_equal(wire_tested->put(lane[0], &pair->a.memory, pair->a.memory.address, &pair->a.place, 5000, &ticket),
+                     GF_NO_RESOURCE);
     assert_int_equal(wire_tested->connect(lane[0], &address[1], NULL), GF_OK);
     assert_int_equal(wire_tested->put(lane[0], &pair->a.memory, pair->a.memory.address, &pair->a.place, 5000, &ticket), GF_OK);
     for (unsigned i = 0; i < 100; i++) {
@@ -350,7 +351,8 @@ static void test_flush_outside_of_the_memory_is_the_callers_fault(void **state)
     struct wire_pair *pair = *state;
     struct gf_reason why = { "" };
 
-    assert_int_equal(wire_tested->flush(pair->a.lane, &pair->a.memory, pair->a.memory.address + WIRE_MEMORY, NULL), GF_ERR_INVALID);
+    assert_int_equal(wire_tested->flush(pair->a.lane, &pair->a.memory, pair->a.memory.address + WIRE_MEMORY, NULL),
+                     GF_ERR_INVALID);
     assert_int_equal(wire_tested->state(pair->a.lane, &why), GF_ERR_INVALID);
     expect_says(&why, "outside of the memory");
 }

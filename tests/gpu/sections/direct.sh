@@ -32,8 +32,9 @@ measure() {
         for ranks in ${GF_RANKS:-2 8}; do
             way="-n $ranks --bind-to core --mca coll_gpufifo_mapped"
             echo "== $what, $ranks ranks: off, kernel, copy"
-            timeout 60 "$build/gpufifo-env" "$build/gpufifo-bench" $what --factor 8 --max 16M --iterations 50 --warmup 5 --rounds 1 \
-                --json "$out/direct-$what-$ranks.json" --compare "$way off" --compare "$way kernel" --compare "$way copy" || return 1
+            timeout 60 "$build/gpufifo-env" "$build/gpufifo-bench" $what --factor 8 --max 16M --iterations 50 --warmup 5 \
+                --rounds 1 --json "$out/direct-$what-$ranks.json" --compare "$way off" --compare "$way kernel" \
+                --compare "$way copy" || return 1
         done
     done
 }

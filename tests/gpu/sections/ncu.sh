@@ -35,7 +35,8 @@ alone() {
 
 # The same of the largest FIFO, from the share of a second that a GiB takes; $1: the column of its GB/s.
 fifo_alone() {
-    "$build/tests/gpu/measure_fifo" fifo | awk -v column="$1" '$1 == 32 { printf "%.1f", 4 * 256 * 1048576 / $column / 1e3; exit }'
+    "$build/tests/gpu/measure_fifo" fifo |
+        awk -v column="$1" '$1 == 32 { printf "%.1f", 4 * 256 * 1048576 / $column / 1e3; exit }'
 }
 
 # Kernels that wait for one another must run at once: a range of them is measured, and the program started anew for each pass. The
@@ -45,7 +46,9 @@ section() {
     "$source/tests/check_spills.sh" || result=1
     find_ncu || return 1
     table "" "--profile-from-start off" "$build/tests/gpu/.libs/kernel_throughput" cuda 256 1 reduce pull pack || result=1
-    table "ring*100@$(alone ring) two_shot*100@$(alone two_shot)" "--replay-mode app-range" "$build/tests/gpu/.libs/kernel_throughput" cuda 256 100 ring two_shot || result=1
-    table "fifo_at_receiver@$(fifo_alone 3) fifo_at_sender@$(fifo_alone 4)" "--replay-mode app-range" "$build/tests/gpu/measure_fifo" fifo || result=1
+    table "ring*100@$(alone ring) two_shot*100@$(alone two_shot)" "--replay-mode app-range" \
+        "$build/tests/gpu/.libs/kernel_throughput" cuda 256 100 ring two_shot || result=1
+    table "fifo_at_receiver@$(fifo_alone 3) fifo_at_sender@$(fifo_alone 4)" "--replay-mode app-range" \
+        "$build/tests/gpu/measure_fifo" fifo || result=1
     return $result
 }

@@ -30,7 +30,8 @@ measure() {
     for ranks in 2 4 8; do
         way="-n $ranks --bind-to core --mca coll_gpufifo_algorithm"
         echo "== allreduce, $ranks ranks: ring, two_shot, auto"
-        "$build/gpufifo-env" "$build/gpufifo-bench" allreduce --min 16K --factor 4 --rounds 1 --max 256M --json "$out/zerocopy-$ranks.json" \
+        "$build/gpufifo-env" "$build/gpufifo-bench" allreduce --min 16K --factor 4 --rounds 1 --max 256M \
+            --json "$out/zerocopy-$ranks.json" \
             --compare "$way ring" --compare "$way two_shot" --compare "$way auto" || return 1
     done
 }
@@ -50,7 +51,8 @@ measure_one_shot() {
 measure_fresh() {
     for algorithm in ring auto ring auto; do
         start=$(date +%s%N)
-        "$source/tests/mpi/run_mpi.sh" 2 --mca coll_gpufifo_algorithm $algorithm "$build/tests/mpi/test_zerocopy" rounds=3000 fresh || return 1
+        "$source/tests/mpi/run_mpi.sh" 2 --mca coll_gpufifo_algorithm $algorithm \
+            "$build/tests/mpi/test_zerocopy" rounds=3000 fresh || return 1
         echo "3000 rounds with a new buffer each, $algorithm: $((($(date +%s%N) - start) / 1000000)) ms"
     done
 }
