@@ -242,18 +242,36 @@ void gf_comm_destroy(gf_comm *comm)
     free(comm);
 }
 
-gf_status gf_comm_poll(gf_comm *comm, struct gf_reason *why)
+/* status: of a turn of a wait. */
+static gf_status note(gf_comm *comm, gf_status status, const struct gf_reason *because, struct gf_reason *why)
 {
-    struct gf_reason because = { "" };
-
-    if (comm->broken == GF_OK) {
-        comm->broken = gf_watch_poll(&comm->watch, &because);
-        comm->broken_why = because;
+    if (comm->broken == GF_OK && status != GF_OK) {
+        comm->broken = status;
+        comm->broken_why = *because;
     }
     if (comm->broken != GF_OK) {
         gf_reason_set(why, "%s", comm->broken_why.text);
     }
     return comm->broken;
+}
+
+gf_status gf_comm_poll(gf_comm *comm, struct gf_reason *why)
+{
+    struct gf_reason because = { "" };
+
+    return note(comm, comm->broken == GF_OK ? gf_watch_poll(&comm->watch, &because) : GF_OK, &because, why);
+}
+
+gf_status gf_comm_look(gf_comm *comm, struct gf_reason *why)
+{
+    struct gf_reason because = { "" };
+
+    return note(comm, comm->broken == GF_OK ? gf_watch_look(&comm->watch, &because) : GF_OK, &because, why);
+}
+
+bool gf_comm_maps(const gf_comm *comm)
+{
+    return comm->mapped.device != NULL;
 }
 
 void gf_comm_abort(gf_comm *comm, const char *reason)

@@ -84,6 +84,13 @@ const struct gf_plan *gf_comm_last_reduce(const gf_comm *comm);
  * is dead; or what a peer aborted with. One thread at a time. */
 gf_status gf_comm_poll(gf_comm *comm, struct gf_reason *why);
 
+/* The same without the owner's progress: for another thread, while the owner makes no calls. */
+gf_status gf_comm_look(gf_comm *comm, struct gf_reason *why);
+
+/* Have its ranks connected what calls over mapped buffers need (core/mapped_call.h)? The same on all ranks between two calls; the
+ * first such call connects it, and waits for the others. */
+bool gf_comm_maps(const gf_comm *comm);
+
 /* The plan of the last call, for reports and tests; valid until the next call. */
 const struct gf_plan *gf_comm_last_plan(const gf_comm *comm);
 

@@ -38,16 +38,12 @@ static gf_status look_at_peers(struct gf_watch *watch, struct gf_reason *why)
     return GF_OK;
 }
 
-gf_status gf_watch_poll(void *ctx, struct gf_reason *why)
+gf_status gf_watch_look(struct gf_watch *watch, struct gf_reason *why)
 {
-    struct gf_watch *watch = ctx;
     gf_status status = gf_abort_check(watch->abort, why);
 
     if (status != GF_OK) {
         return status;
-    }
-    if (watch->bootstrap->progress) {
-        watch->bootstrap->progress(watch->bootstrap->ctx);
     }
     if (++watch->polls % POLLS_PER_CLOCK != 0) {
         return GF_OK;
@@ -62,4 +58,15 @@ gf_status gf_watch_poll(void *ctx, struct gf_reason *why)
     }
     watch->looked_ns = now;
     return look_at_peers(watch, why);
+}
+
+gf_status gf_watch_poll(void *ctx, struct gf_reason *why)
+{
+    struct gf_watch *watch = ctx;
+    gf_status status = gf_watch_look(watch, why);
+
+    if (status == GF_OK && watch->bootstrap->progress) {
+        watch->bootstrap->progress(watch->bootstrap->ctx);
+    }
+    return status;
 }

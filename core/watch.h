@@ -26,4 +26,7 @@ struct gf_watch {
  * with. */
 gf_status gf_watch_poll(void *watch, struct gf_reason *why);
 
+/* The same without the owner's progress, for threads that are not the owner's. */
+gf_status gf_watch_look(struct gf_watch *watch, struct gf_reason *why);
+
 #endif

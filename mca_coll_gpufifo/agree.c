@@ -8,6 +8,7 @@
 
 #include "mca_coll_gpufifo/agree_nodes.h"
 #include "mca_coll_gpufifo/card.h"
+#include "mca_coll_gpufifo/flight.h"
 #include "mca_coll_gpufifo/mailbox.h"
 #include "mca_coll_gpufifo/nodes.h"
 
@@ -102,6 +103,7 @@ static gf_status get_board(struct gf_agree *agree, const struct gf_segment_name 
 static void free_agree(struct gf_agree *agree)
 {
     if (agree) {
+        pthread_mutex_destroy(&agree->later.lock);
         free(agree->ballot);
         free(agree);
     }
@@ -119,6 +121,7 @@ static gf_status make_board(mca_coll_gpufifo_module_t *module, const struct gf_s
     agree = map && map->nodes > 0 ? calloc(1, sizeof(*agree)) : NULL;
     if (agree) {
         agree->map = map;
+        pthread_mutex_init(&agree->later.lock, NULL);
         agree->ballot = theirs || map->nodes == 1 ? NULL : gf_agree_nodes_ballot(module);
     }
     if (agree == NULL || (agree->ballot == NULL && !theirs && map->nodes > 1)) {
@@ -153,7 +156,7 @@ void gf_agree_tell_host(mca_coll_gpufifo_module_t *module, uint64_t call)
     }
     struct gf_agree *agree = __atomic_load_n(&module->agree, __ATOMIC_ACQUIRE);
     if (agree) {
-        gf_agree_line_host(agree->mine, call);
+        gf_agree_publish_host(agree, call);
     }
 }
 
@@ -289,9 +292,11 @@ static enum gf_agree_verdict find_verdict(mca_coll_gpufifo_module_t *module, gf_
 
 enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module, gf_status *error, struct gf_reason *why)
 {
-    uint64_t call = module->calls + 1;
     struct gf_agree *agree;
     enum gf_agree_verdict verdict;
+
+    gf_flights_land(module);
+    const uint64_t call = module->calls + 1;
 
     if (ompi_comm_size(module->comm) == 1 && !OMPI_COMM_IS_INTER(module->comm)) {
         module->calls = call;

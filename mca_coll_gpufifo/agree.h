@@ -33,6 +33,11 @@
  * a verdict needs others to enter s: MPI promises that they will, and none is held below s. A host rank waits for nobody
  * here, and all waits make MPI's progress. tests/model/agree.pml checks both for small cases, with mutants that fail.
  *
+ * Without waiting. A rank that does not wait for the verdict on s goes on to later calls with s unsettled, so settled stays below
+ * s until it has been told; host calls after s publish only that they were entered. (2) holds as before: an entry is overwritten
+ * only when all, this rank too, have settled it. Where there is no room now, the call is one with host buffers, which is this
+ * rank's to decide (1), so nobody waits for room but blocking calls, and these wait until everything before is settled.
+ *
  * Several nodes (where coll_gpufifo_net lets them be native). Each node has a board, made by its lowest rank, its leader, when
  * the communicator's leader announces its own. A host rank on a node's board makes the node's ranks stage as above, at once.
  * Where all lines have s, the verdict is the ballot's (ballot.h): the node's leader says YES to s and waits; the
@@ -64,6 +69,8 @@
 #ifndef GF_MCA_AGREE_H
 #define GF_MCA_AGREE_H
 
+#include <pthread.h>
+
 #include "mca_coll_gpufifo/agree_board.h"
 #include "mca_coll_gpufifo/agree_map.h"
 #include "mca_coll_gpufifo/module.h"
@@ -73,6 +80,13 @@
 
 struct gf_ballot;                    /* ballot.h */
 
+/* Of this rank's calls with device buffers, those whose verdict is not known yet although it has gone on (agree_later.c). */
+struct gf_agree_later {
+    pthread_mutex_t lock;
+    int count;                       /* atomic: read without the lock by who makes the calls, and adds them */
+    uint64_t calls[GF_AGREE_RING];   /* 0: none */
+};
+
 /* Owned by the module; made when the communicator is armed, fixed afterwards but for what says otherwise. */
 struct gf_agree {
     struct gf_segment segment;
@@ -81,6 +95,7 @@ struct gf_agree {
     struct gf_agree_line *mine;
     const struct gf_agree_map *map;  /* the module's */
     uint64_t device_calls;           /* so far; the calling thread's */
+    struct gf_agree_later later;
     struct gf_ballot *ballot;        /* null on one node, and where this rank does not lead its node. Under the component's lock,
                                         as is what follows: */
     struct gf_segment_name first;    /* the board of the communicator's leader */
@@ -91,6 +106,9 @@ static inline bool gf_agree_same_board(const struct gf_segment_name *a, const st
 {
     return a->pid == b->pid && a->inode == b->inode && a->device == b->device;
 }
+
+/* On the board: this rank enters call `call` with host buffers, whatever calls before it have no verdict yet. */
+void gf_agree_publish_host(struct gf_agree *agree, uint64_t call);
 
 /* The rest of gf_agree_enter_host, where somebody may look. */
 void gf_agree_tell_host(mca_coll_gpufifo_module_t *module, uint64_t call);
@@ -111,6 +129,14 @@ static inline void gf_agree_enter_host(mca_coll_gpufifo_module_t *module)
  * also where this communicator can never be native; the reason is logged once. GF_AGREE_UNKNOWN: it will never be known, for
  * *error with *why: a process of the communicator has ended. That is noticed once the communicator has made a native call. */
 enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module, gf_status *error, struct gf_reason *why);
+
+/* The same without waiting, on one node, where one thread at most is in MPI. may: can this rank enter its next call with device
+ * buffers so? If not, it enters it as a call with host buffers, and stages. enter: does so, and returns the call's number. ask: any
+ * thread; what is known of that call, until it answers something else than GF_AGREE_UNKNOWN, once. Blocking calls with device
+ * buffers are made only when all have been answered. */
+bool gf_agree_may_enter_later(mca_coll_gpufifo_module_t *module);
+uint64_t gf_agree_enter_later(mca_coll_gpufifo_module_t *module);
+enum gf_agree_verdict gf_agree_ask(struct gf_agree *agree, uint64_t call);
 
 /* Are its ranks on several nodes, and may they be native all the same? Where coll_gpufifo_net is off that is not looked up. */
 bool gf_agree_spans_nodes(mca_coll_gpufifo_module_t *module);

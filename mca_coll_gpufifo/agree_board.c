@@ -24,7 +24,7 @@ bool gf_agree_board_has_room(const struct gf_agree_board *board, int ranks, int 
     uint64_t overwritten = atomic_load_explicit(entry, memory_order_relaxed);
 
     for (int rank = 0; rank < ranks && overwritten != 0; rank++) {
-        if (rank != me && atomic_load_explicit(&board->lines[rank].settled, memory_order_acquire) < overwritten) {
+        if (atomic_load_explicit(&board->lines[rank].settled, memory_order_acquire) < overwritten) {
             return false;
         }
     }

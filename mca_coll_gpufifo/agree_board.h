@@ -37,11 +37,17 @@ static inline size_t gf_agree_board_bytes(int ranks)
     return sizeof(struct gf_agree_board) + (size_t)ranks * sizeof(struct gf_agree_line);
 }
 
-/* This rank enters call `call` with host buffers. */
+/* This rank enters call `call`, with host buffers if the call is not in its ring. */
+static inline void gf_agree_line_enter(struct gf_agree_line *mine, uint64_t call)
+{
+    atomic_store_explicit(&mine->entered, call, memory_order_release);
+}
+
+/* This rank enters call `call` with host buffers, and has no question about it or any before. */
 static inline void gf_agree_line_host(struct gf_agree_line *mine, uint64_t call)
 {
     atomic_store_explicit(&mine->settled, call, memory_order_release);
-    atomic_store_explicit(&mine->entered, call, memory_order_release);
+    gf_agree_line_enter(mine, call);
 }
 
 /* A rank that just came to see the board: its calls so far had host buffers. Any thread; never takes back what the
@@ -49,7 +55,7 @@ static inline void gf_agree_line_host(struct gf_agree_line *mine, uint64_t call)
 void gf_agree_line_history(struct gf_agree_line *mine, uint64_t calls);
 
 /* May the rank `me` announce its device_call-th call with device buffers (from 0)? It overwrites an older one, which every
- * rank must have settled. */
+ * rank, itself too, must have settled. */
 bool gf_agree_board_has_room(const struct gf_agree_board *board, int ranks, int me, uint64_t device_call);
 
 /* This rank enters call `call` with device buffers; there is room. */

@@ -4,6 +4,7 @@
  */
 #include "mca_coll_gpufifo/mapped.h"
 
+#include "mca_coll_gpufifo/flight.h"
 #include "mca_coll_gpufifo/mapped_blocks.h"
 
 /* One call, as this rank sees it. */
@@ -22,6 +23,9 @@ static const char *describe(struct gf_native_call *native)
     struct gf_exchange *x = call->exchange;
     const char *reason = gf_mapped_blocks(native->stage, call->kind, call->root, native->module->comm, x, &call->packing);
 
+    if (!reason && native->board && (call->packing.send || call->packing.recv)) {
+        reason = "its datatypes have gaps, which non-blocking calls do not pack";
+    }
     if (!reason) {
         x->name = native->function;
         native->ordinal = x->recv.address ? x->recv.where.ordinal : x->send.address ? x->send.where.ordinal : -1;
@@ -29,14 +33,14 @@ static const char *describe(struct gf_native_call *native)
     return reason;
 }
 
-static void count_path(const struct call *call)
+/* By which the last exchange goes, or went. */
+static enum gf_path last_path(const gf_comm *comm)
 {
-    enum gf_algorithm algorithm = gf_comm_last_exchange(call->native.module->device_comm)->algorithm;
+    enum gf_algorithm algorithm = gf_comm_last_exchange(comm)->algorithm;
 
-    gf_pvars_count(&mca_coll_gpufifo_component.pvars, algorithm == GF_PLAN_EXCHANGE        ? GF_PATH_EXCHANGE
-                                                      : algorithm == GF_PLAN_EXCHANGE_COPY ? GF_PATH_EXCHANGE_COPY
-                                                                                           : GF_PATH_LOCAL,
-                   gf_native_bytes(call->native.stage));
+    return algorithm == GF_PLAN_EXCHANGE        ? GF_PATH_EXCHANGE
+           : algorithm == GF_PLAN_EXCHANGE_COPY ? GF_PATH_EXCHANGE_COPY
+                                                : GF_PATH_LOCAL;
 }
 
 static gf_status run(struct gf_native_call *native, struct gf_reason *why)
@@ -51,7 +55,7 @@ static gf_status run(struct gf_native_call *native, struct gf_reason *why)
     }
     status = gf_comm_exchange(comm, call->exchange, why);
     if (status == GF_OK) {
-        count_path(call);
+        gf_pvars_count(&mca_coll_gpufifo_component.pvars, last_path(comm), gf_native_bytes(native->stage));
         status = gf_mapped_unpack(&call->packing, why);
     }
     return status;
@@ -70,4 +74,42 @@ bool gf_mapped_run(struct gf_stage_call *stage, enum gf_exchange_kind kind, int 
 
     gf_mapped_pack_release(&call.packing);
     return done;
+}
+
+struct exchange_flight {
+    struct gf_flight flight;           /* first */
+    struct gf_exchange exchange;
+};
+
+static gf_status start_flight(gf_comm *comm, struct gf_flight *flight, struct gf_reason *why)
+{
+    gf_status status = gf_exchange_start(comm, &((struct exchange_flight *)flight)->exchange, &flight->call, why);
+
+    flight->path = last_path(comm);
+    return status;
+}
+
+static struct gf_flight *board(struct gf_native_call *native)
+{
+    struct exchange_flight *mine = malloc(sizeof *mine);
+
+    if (mine) {
+        mine->flight = (struct gf_flight){.start = start_flight};
+        mine->exchange = *((struct call *)native)->exchange;
+    }
+    return (struct gf_flight *)mine;
+}
+
+bool gf_mapped_depart(struct gf_stage_call *stage, enum gf_exchange_kind kind, const struct gf_saved_call *saved,
+                      const char *function, ompi_request_t **request)
+{
+    struct gf_exchange exchange;
+    struct call call = {.native = {.stage = stage, .module = saved->module, .function = function, .describe = describe,
+                                   .board = board},
+                        .kind = kind, .root = saved->root, .exchange = &exchange};
+
+    bool gone = gf_native_call_depart(&call.native, saved, request);
+
+    gf_mapped_pack_release(&call.packing);
+    return gone;
 }

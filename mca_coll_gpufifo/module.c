@@ -7,6 +7,7 @@
 
 #include "mca_coll_gpufifo/agree.h"
 #include "mca_coll_gpufifo/coll/coll.h"
+#include "mca_coll_gpufifo/flight.h"
 #include "mca_coll_gpufifo/mailbox.h"
 #include "mca_coll_gpufifo/onesided/windows.h"
 #include "mca_coll_gpufifo/pt2pt/interpose.h"
@@ -115,6 +116,7 @@ static int module_disable(mca_coll_base_module_t *base, ompi_communicator_t *com
         return OMPI_SUCCESS;
     }
     forget(module);
+    gf_flights_close(module);
     if (module->device_comm) {
         gf_comm_destroy(module->device_comm);
         module->device_comm = NULL;

@@ -6,6 +6,7 @@
 
 #include "mca_coll_gpufifo/agree.h"
 #include "mca_coll_gpufifo/bootstrap.h"
+#include "mca_coll_gpufifo/flight.h"
 #include "mca_coll_gpufifo/freed.h"
 #include "proxy/host_sequenced.h"
 #include "transport/transport.h"
@@ -161,7 +162,9 @@ static const char *reason_against(struct gf_native_call *call)
     return reason;
 }
 
-bool gf_native_call_run(struct gf_native_call *call)
+/* Is this call one that all ranks count, and has this rank device buffers, or no data? A call with host buffers has been entered
+ * then. */
+static bool is_for_us(struct gf_native_call *call)
 {
     ompi_communicator_t *comm = call->module->comm;
     bool never = OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) > GF_MAX_RANKS;
@@ -171,11 +174,47 @@ bool gf_native_call_run(struct gf_native_call *call)
         gf_agree_enter_host(call->module);
         return false;
     }
+    return true;
+}
+
+/* It counts as a call with host buffers. True: it may not be staged. */
+static bool enter_as_host(const struct gf_native_call *call, const char *reason)
+{
+    gf_agree_enter_host(call->module);
+    return call->device && refuse(call, reason);
+}
+
+bool gf_native_call_run(struct gf_native_call *call)
+{
+    if (!is_for_us(call)) {
+        return false;
+    }
     const char *reason = reason_against(call);
 
-    if (reason) {
-        gf_agree_enter_host(call->module);
-        return call->device && refuse(call, reason);
+    return reason ? enter_as_host(call, reason) : agree_and_run(call);
+}
+
+bool gf_native_call_depart(struct gf_native_call *call, const struct gf_saved_call *saved, ompi_request_t **request)
+{
+    struct gf_flight *flight = NULL;
+
+    if (!is_for_us(call)) {
+        return false;
     }
-    return agree_and_run(call);
+    const char *reason = reason_against(call);
+
+    if (!reason && !gf_mpi_takes_places(saved->owner)) {
+        reason = "the saved component orders its operations in a way that is not known here";
+    }
+    if (!reason) {
+        reason = gf_flight_obstacle(call->module);
+    }
+    if (!reason && (flight = call->board(call)) == NULL) {
+        reason = "host memory is exhausted";
+    }
+    if (reason) {
+        return enter_as_host(call, reason);
+    }
+    flight->bytes = gf_native_bytes(call->stage);
+    return gf_request_depart(call->stage, saved, call->function, flight, request) || call->stage->result != MPI_SUCCESS;
 }

@@ -7,7 +7,7 @@
 #define GF_MCA_NATIVE_H
 
 #include "mca_coll_gpufifo/agree.h"
-#include "mca_coll_gpufifo/stage.h"
+#include "mca_coll_gpufifo/request.h"
 
 /* Collective, in a call that all ranks know to be native: module->device_comm, made if there is none. ordinal: of the device that
  * has this rank's buffers. GF_ERR_UNSUPPORTED on all ranks: there can be none, which has been logged; stage, now and for ever. */
@@ -29,6 +29,8 @@ struct gf_native_call {
     const char *(*describe)(struct gf_native_call *call);
     /* Collective, when all ranks can: does it over module->device_comm, and counts it. */
     gf_status (*run)(struct gf_native_call *call, struct gf_reason *why);
+    /* Of a non-blocking one, in place of run: its flight, filled and on the heap; null: no memory. */
+    struct gf_flight *(*board)(struct gf_native_call *call);
 };
 
 /* A rank with no data at all (counts of zero; nothing that is significant for its role) has no buffer by which device and host
@@ -38,6 +40,10 @@ struct gf_native_call {
  *
  * Before gf_stage_begin. True: the call is done, or has failed; stage->result tells. */
 bool gf_native_call_run(struct gf_native_call *call);
+
+/* The same for a non-blocking one, before gf_request_begin. saved: what staging it would call. True: *request is its, or it has
+ * failed. */
+bool gf_native_call_depart(struct gf_native_call *call, const struct gf_saved_call *saved, ompi_request_t **request);
 
 static inline bool gf_native_is_asked_for(void)
 {

@@ -20,6 +20,7 @@
 #include "ompi/communicator/communicator.h"
 #include "ompi/datatype/ompi_datatype.h"
 #include "ompi/mca/coll/base/base.h"
+#include "ompi/mca/coll/base/coll_base_util.h"
 #include "ompi/mca/coll/coll.h"
 #include "ompi/op/op.h"
 #include "ompi/proc/proc.h"
@@ -209,6 +210,25 @@ static inline int gf_mpi_enum_words(mca_base_var_enum_t *enumeration, char **wor
 #else
     return enumeration->dump(enumeration, words, MCA_BASE_VAR_ENUM_DUMP_READABLE);
 #endif
+}
+
+/* The place of a non-blocking collective among those of its communicator is a tag, which each takes when it is called, and which
+ * all ranks must take in the same order. take: takes one for a call that is made later. set: the next call takes this one;
+ * returns the one that it would have taken, to be set afterwards. For a module that takes one tag a call, and while no other thread is in MPI. */
+static inline int32_t gf_mpi_take_place(ompi_communicator_t *comm) { return ompi_coll_base_nbc_reserve_tags(comm, 1); }
+
+static inline int32_t gf_mpi_set_place(ompi_communicator_t *comm, int32_t place)
+{
+    int32_t before = comm->c_nbc_tag;
+
+    comm->c_nbc_tag = place;
+    return before;
+}
+
+/* Does this module take exactly one tag a call? */
+static inline bool gf_mpi_takes_places(const mca_coll_base_module_t *module)
+{
+    return strcmp(module->super.obj_class->cls_name, "ompi_coll_libnbc_module_t") == 0;
 }
 
 /* May several threads be in MPI at once? */

@@ -1,45 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Requests of staged operations.
+ * Requests of operations that are staged, or that are native as long as nothing is against it.
  *
- *   inactive ──start──▶ INNER ──inner complete──▶ STORE ──copies done──▶ complete for the program
+ *                       inactive ──start──┐
+ *   FLYING ──diverted──▶ LOADING ──loaded─┴▶ INNER ──inner complete──▶ STORE ──copies done──▶ complete for the program
+ *     └──landed──────────────────────────────────────────────────────────────────────────────────▲
  *
  * A request under way is in the queue's list and belongs to the progress callback; only there does its phase change. The
  * program learns of the end through ompi_request_complete, which is called outside of the lock: it runs callbacks of Open MPI.
  */
-#include "mca_coll_gpufifo/request.h"
+#include "mca_coll_gpufifo/request_private.h"
 
 #include <sched.h>
 
 #include "ompi/errhandler/errhandler.h"
-#include "ompi/mca/coll/base/coll_base_util.h"
 #include "opal/class/opal_free_list.h"
 #include "opal/runtime/opal_progress.h"
 
 #include "mca_coll_gpufifo/module.h"
 #include "mca_coll_gpufifo/stage_pool.h"
-
-enum phase {
-    PHASE_INNER,      /* the saved component is at work */
-    PHASE_STORE       /* results are on their way to device memory */
-};
-
-/* Who gives the request back: the program, unless it freed an active request before the progress callback finished it. */
-enum owner {
-    OWNER_PROGRAM,
-    OWNER_PROGRESS,   /* freed while active: given back on completion */
-    OWNER_FINISHING   /* the callback is completing it now: the program must wait for that before it frees */
-};
-
-/* Open MPI hangs the datatypes and the operation of a non-blocking collective on the request it gets, by this base class. */
-typedef struct gf_stage_request {
-    ompi_coll_base_nbc_request_t super;
-    ompi_request_t *inner;             /* ours; null once a non-blocking one is done */
-    struct gf_stage_call call;
-    enum phase phase;
-    int owner;                         /* enum owner; atomic */
-} gf_stage_request_t;
-OBJ_CLASS_DECLARATION(gf_stage_request_t);
 
 struct gf_request_queue {
     pthread_mutex_t lock;              /* guards the list and every request in it */
@@ -54,12 +33,6 @@ static int progress(void);
 static struct gf_request_queue *the_queue(void)
 {
     return mca_coll_gpufifo_component.staging->requests;
-}
-
-/* The base of the request, as Open MPI sees it. */
-static ompi_request_t *outer(gf_stage_request_t *request)
-{
-    return &request->super.super;
 }
 
 struct gf_request_queue *gf_request_queue_create(void)
@@ -93,12 +66,11 @@ void gf_request_queue_destroy(struct gf_request_queue *queue)
     free(queue);
 }
 
-/* From the program's side the request is now under way. */
-static void enqueue(gf_stage_request_t *request)
+void gf_request_enqueue(gf_stage_request_t *request, enum gf_request_phase phase)
 {
     struct gf_request_queue *queue = the_queue();
 
-    request->phase = PHASE_INNER;
+    request->phase = phase;
     pthread_mutex_lock(&queue->lock);
     opal_list_append(&queue->active, (opal_list_item_t *)request);
     __atomic_fetch_add(&queue->count, 1, __ATOMIC_RELAXED);
@@ -109,13 +81,14 @@ static void enqueue(gf_stage_request_t *request)
     pthread_mutex_unlock(&queue->lock);
 }
 
-static void give_back(gf_stage_request_t *request)
+void gf_request_give_back(gf_stage_request_t *request)
 {
     gf_stage_discard(&request->call);
+    free(request->flight);
     if (request->inner) {
         ompi_request_free(&request->inner);
     }
-    OMPI_REQUEST_FINI(outer(request));
+    OMPI_REQUEST_FINI(gf_request_outer(request));
     opal_free_list_return(&the_queue()->idle, (opal_free_list_item_t *)request);
 }
 
@@ -124,16 +97,22 @@ static bool advance(gf_stage_request_t *request)
 {
     struct gf_stage_call *call = &request->call;
 
-    if (request->phase == PHASE_INNER) {
+    if (request->phase < GF_REQUEST_INNER && gf_request_fly(request)) {
+        return true;
+    }
+    if (request->phase < GF_REQUEST_INNER) {
+        return false;
+    }
+    if (request->phase == GF_REQUEST_INNER) {
         if (!REQUEST_COMPLETE(request->inner)) {
             return false;
         }
         opal_atomic_rmb();
         call->result = request->inner->req_status.MPI_ERROR;
-        if (call->result != MPI_SUCCESS || !gf_stage_store(call)) {
+        if (call->result != MPI_SUCCESS || !call->staged || !gf_stage_store(call)) {
             return true;
         }
-        request->phase = PHASE_STORE;
+        request->phase = GF_REQUEST_STORE;
     }
     return gf_stage_poll(call);
 }
@@ -158,19 +137,23 @@ static void complete(gf_stage_request_t *request)
     int expected = OWNER_PROGRAM;
     bool freed;
 
-    gf_stage_settle(&request->call);
-    outer(request)->req_status.MPI_ERROR = request->call.result;
-    if (!outer(request)->req_persistent) {
+    if (request->call.staged) {
+        gf_stage_settle(&request->call);
+    }
+    gf_request_outer(request)->req_status.MPI_ERROR = request->call.result;
+    if (!gf_request_outer(request)->req_persistent) {
         gf_stage_discard(&request->call);
-        ompi_request_free(&request->inner);
+        if (request->inner) {
+            ompi_request_free(&request->inner);
+        }
         request->inner = NULL;
     } else if (request->inner->req_state == OMPI_REQUEST_ACTIVE) {
         request->inner->req_state = OMPI_REQUEST_INACTIVE;   /* what a wait on it would have done */
     }
     freed = !__atomic_compare_exchange_n(&request->owner, &expected, OWNER_FINISHING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-    ompi_request_complete(outer(request), true);
+    ompi_request_complete(gf_request_outer(request), true);
     if (freed) {
-        give_back(request);
+        gf_request_give_back(request);
     }
 }
 
@@ -208,15 +191,15 @@ static int request_free(ompi_request_t **request)
     int expected = OWNER_PROGRAM;
 
     *request = MPI_REQUEST_NULL;
-    if (!REQUEST_COMPLETE(outer(ours))) {
+    if (!REQUEST_COMPLETE(gf_request_outer(ours))) {
         if (__atomic_compare_exchange_n(&ours->owner, &expected, OWNER_PROGRESS, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
             return OMPI_SUCCESS;
         }
-        while (!REQUEST_COMPLETE(outer(ours))) {
+        while (!REQUEST_COMPLETE(gf_request_outer(ours))) {
             sched_yield();   /* another thread is between the two steps of complete() */
         }
     }
-    give_back(ours);
+    gf_request_give_back(ours);
     return OMPI_SUCCESS;
 }
 
@@ -239,7 +222,7 @@ static int start_inner(ompi_request_t *inner)
 /* MPI_Start does not call the error handler, so a failed start does. */
 static int start(gf_stage_request_t *request)
 {
-    ompi_request_t *it = outer(request);
+    ompi_request_t *it = gf_request_outer(request);
     struct gf_stage_call *call = &request->call;
 
     call->result = MPI_SUCCESS;
@@ -252,7 +235,7 @@ static int start(gf_stage_request_t *request)
         call->result = start_inner(request->inner);
     }
     if (call->result == MPI_SUCCESS) {
-        enqueue(request);
+        gf_request_enqueue(request, GF_REQUEST_INNER);
         return MPI_SUCCESS;
     }
     gf_stage_settle(call);
@@ -276,13 +259,13 @@ static int request_start(size_t count, ompi_request_t **requests)
 static void request_construct(gf_stage_request_t *request)
 {
     request->inner = NULL;
+    request->flight = NULL;
     request->call = (struct gf_stage_call){0};
 }
 
 OBJ_CLASS_INSTANCE(gf_stage_request_t, ompi_coll_base_nbc_request_t, request_construct, NULL);
 
-/* A request for the call to move into once the saved function has been called: then it is too late to fail. */
-static bool reserve(struct gf_stage_call *call, ompi_communicator_t *comm, const char *function, bool persistent)
+bool gf_request_reserve(struct gf_stage_call *call, ompi_communicator_t *comm, const char *function, bool persistent)
 {
     gf_stage_request_t *request = (gf_stage_request_t *)opal_free_list_get(&the_queue()->idle);
 
@@ -292,7 +275,7 @@ static bool reserve(struct gf_stage_call *call, ompi_communicator_t *comm, const
         call->result = gf_error_to_mpi(GF_ERR_NO_MEMORY, &why, comm, function);
         return false;
     }
-    ompi_request_t *it = outer(request);
+    ompi_request_t *it = gf_request_outer(request);
     OMPI_REQUEST_INIT(it, persistent);
     it->req_type = GF_MPI_REQUEST_TYPE;
     it->req_mpi_object.comm = comm;
@@ -301,6 +284,7 @@ static bool reserve(struct gf_stage_call *call, ompi_communicator_t *comm, const
     it->req_free = request_free;
     it->req_cancel = request_cancel;
     request->inner = NULL;
+    request->flight = NULL;
     request->owner = OWNER_PROGRAM;
     call->request = request;
     return true;
@@ -308,13 +292,13 @@ static bool reserve(struct gf_stage_call *call, ompi_communicator_t *comm, const
 
 bool gf_request_begin(struct gf_stage_call *call, ompi_communicator_t *comm, const char *function)
 {
-    if (!gf_stage_needed(call)) {
-        return true;
+    if (call->result != MPI_SUCCESS || !gf_stage_needed(call)) {
+        return call->result == MPI_SUCCESS;
     }
     if (!gf_stage_begin_staged(call, comm, function)) {
         return false;
     }
-    if (!reserve(call, comm, function, false)) {
+    if (!gf_request_reserve(call, comm, function, false)) {
         gf_stage_discard(call);
         return false;
     }
@@ -330,7 +314,7 @@ bool gf_request_init(struct gf_stage_call *call, ompi_communicator_t *comm, cons
     if (!gf_stage_prepare(call, comm, function)) {
         return false;
     }
-    if (!reserve(call, comm, function, true)) {
+    if (!gf_request_reserve(call, comm, function, true)) {
         gf_stage_discard(call);
         return false;
     }
@@ -345,14 +329,14 @@ int gf_request_return(struct gf_stage_call *call, ompi_request_t **request)
     gf_stage_request_t *ours = call->request;
     ours->call = *call;
     if (call->result != MPI_SUCCESS) {
-        give_back(ours);
+        gf_request_give_back(ours);
         return call->result;
     }
     ours->inner = *request;
-    *request = outer(ours);
-    if (!outer(ours)->req_persistent) {
-        outer(ours)->req_state = OMPI_REQUEST_ACTIVE;
-        enqueue(ours);
+    *request = gf_request_outer(ours);
+    if (!gf_request_outer(ours)->req_persistent) {
+        gf_request_outer(ours)->req_state = OMPI_REQUEST_ACTIVE;
+        gf_request_enqueue(ours, GF_REQUEST_INNER);
     }
     return MPI_SUCCESS;
 }

@@ -8,6 +8,7 @@
 #ifndef GF_MCA_REQUEST_H
 #define GF_MCA_REQUEST_H
 
+#include "mca_coll_gpufifo/module.h"
 #include "mca_coll_gpufifo/stage.h"
 
 /* Requests under way and requests to reuse; one a process, in struct gf_staging; has its own locks. Null: no memory. */
@@ -19,6 +20,26 @@ bool gf_request_begin(struct gf_stage_call *call, ompi_communicator_t *comm, con
 
 /* The same for a persistent operation: makes bounce buffers, but copies only when the request is started. */
 bool gf_request_init(struct gf_stage_call *call, ompi_communicator_t *comm, const char *function);
+
+/* A call of the saved component that may be made later: by start, which passes the buffers of `call`, in host memory. Arrays are
+ * the program's, which keeps them until the operation has ended. */
+struct gf_saved_call {
+    int (*start)(const struct gf_saved_call *saved, const struct gf_stage_call *call, ompi_request_t **request);
+    mca_coll_base_module_t *owner;     /* whose function that is */
+    mca_coll_gpufifo_module_t *module; /* ours */
+    gf_mpi_count scount, rcount;       /* the arguments that the function has */
+    gf_mpi_counts scounts, rcounts;
+    gf_mpi_displs sdispls, rdispls;
+    ompi_datatype_t *stype, *rtype;
+    ompi_datatype_t *const *stypes, *const *rtypes;
+    int root;
+};
+
+/* A non-blocking operation with device buffers sets off natively (flight.h, whose flight it takes) and is staged only if it must.
+ * False: no memory for a request, call->result tells, and the call was not entered. */
+struct gf_flight;
+bool gf_request_depart(struct gf_stage_call *call, const struct gf_saved_call *saved, const char *function,
+                       struct gf_flight *flight, ompi_request_t **request);
 
 /* In place of gf_stage_end. *request is what the saved function gave; if the call is staged, it becomes ours. The result. */
 int gf_request_return(struct gf_stage_call *call, ompi_request_t **request);

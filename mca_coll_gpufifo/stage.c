@@ -239,7 +239,7 @@ static bool report_copies(struct gf_stage_call *call, gf_status status)
     return fail(call, status, &why);
 }
 
-bool gf_stage_load(struct gf_stage_call *call)
+bool gf_stage_start_load(struct gf_stage_call *call)
 {
     struct gf_staged *staged = call->staged;
     struct gf_reason why = {""};
@@ -249,10 +249,16 @@ bool gf_stage_load(struct gf_stage_call *call)
     if (status == GF_OK) {
         status = queue(&staged->recv, &staged->send, &staged->recv.load, &why);
     }
-    if (status != GF_OK) {
-        return fail(call, status, &why);
+    return status == GF_OK || fail(call, status, &why);
+}
+
+bool gf_stage_load(struct gf_stage_call *call)
+{
+    if (!gf_stage_start_load(call)) {
+        return false;
     }
-    status = check_lanes(staged, gf_device_stream_sync);
+    gf_status status = check_lanes(call->staged, gf_device_stream_sync);
+
     return status == GF_OK || report_copies(call, status);
 }
 

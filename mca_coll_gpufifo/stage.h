@@ -90,8 +90,9 @@ static inline bool gf_stage_needed(const struct gf_stage_call *call)
  * Those that return bool return false when they failed: call->result then has the error, which was reported. */
 bool gf_stage_prepare(struct gf_stage_call *call, ompi_communicator_t *comm, const char *function);
 bool gf_stage_load(struct gf_stage_call *call);           /* waits for the copies */
+bool gf_stage_start_load(struct gf_stage_call *call);     /* does not wait: poll, then settle */
 bool gf_stage_store(struct gf_stage_call *call);          /* does not wait */
-bool gf_stage_poll(struct gf_stage_call *call);           /* true: the copies of store have ended, well or not */
+bool gf_stage_poll(struct gf_stage_call *call);           /* true: the copies of load or store have ended, well or not */
 void gf_stage_settle(struct gf_stage_call *call);         /* waits for all its copies; it may then be loaded again */
 void gf_stage_discard(struct gf_stage_call *call);        /* settles and gives everything back; may be repeated */
 

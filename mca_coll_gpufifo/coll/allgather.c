@@ -32,19 +32,31 @@ int gf_coll_allgather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sd
     return gf_stage_end(&call);
 }
 
+static int start_iallgather(const struct gf_saved_call *ours, const struct gf_stage_call *call, ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_iallgather(call->send.host, ours->scount, ours->stype, call->recv.host, ours->rcount, ours->rtype,
+                                  ours->module->comm, request, ours->owner);
+}
+
 int gf_coll_iallgather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
                        ompi_datatype_t *rdtype, ompi_communicator_t *comm, ompi_request_t **request,
                        mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {.start = start_iallgather, .owner = gf_coll_saved(module)->coll_iallgather_module,
+                                        .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype,
+                                        .rcount = rcount, .rtype = rdtype};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_ALLGATHER, &saved, "MPI_Iallgather", request)) {
+        return call.result;
+    }
     if (gf_request_begin(&call, comm, "MPI_Iallgather")) {
-        call.result = saved->coll_iallgather(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm, request,
-                                             saved->coll_iallgather_module);
+        call.result = start_iallgather(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }
@@ -93,19 +105,31 @@ int gf_coll_allgatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *s
     return gf_stage_end(&call);
 }
 
+static int start_iallgatherv(const struct gf_saved_call *ours, const struct gf_stage_call *call, ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_iallgatherv(call->send.host, ours->scount, ours->stype, call->recv.host, ours->rcounts, ours->rdispls,
+                                   ours->rtype, ours->module->comm, request, ours->owner);
+}
+
 int gf_coll_iallgatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_counts rcounts,
                         gf_mpi_displs displs, ompi_datatype_t *rdtype, ompi_communicator_t *comm, ompi_request_t **request,
                         mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {.start = start_iallgatherv, .owner = gf_coll_saved(module)->coll_iallgatherv_module,
+                                        .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype,
+                                        .rcounts = rcounts, .rdispls = displs, .rtype = rdtype};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
     }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_ALLGATHER, &saved, "MPI_Iallgatherv", request)) {
+        return call.result;
+    }
     if (gf_request_begin(&call, comm, "MPI_Iallgatherv")) {
-        call.result = saved->coll_iallgatherv(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype, comm,
-                                              request, saved->coll_iallgatherv_module);
+        call.result = start_iallgatherv(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }

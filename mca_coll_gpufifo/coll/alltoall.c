@@ -33,19 +33,31 @@ int gf_coll_alltoall(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdt
     return gf_stage_end(&call);
 }
 
+static int start_ialltoall(const struct gf_saved_call *ours, const struct gf_stage_call *call, ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_ialltoall(call->send.host, ours->scount, ours->stype, call->recv.host, ours->rcount, ours->rtype,
+                                 ours->module->comm, request, ours->owner);
+}
+
 int gf_coll_ialltoall(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
                       ompi_datatype_t *rdtype, ompi_communicator_t *comm, ompi_request_t **request,
                       mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {.start = start_ialltoall, .owner = gf_coll_saved(module)->coll_ialltoall_module,
+                                        .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype,
+                                        .rcount = rcount, .rtype = rdtype};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_ALLTOALL, &saved, "MPI_Ialltoall", request)) {
+        return call.result;
+    }
     if (gf_request_begin(&call, comm, "MPI_Ialltoall")) {
-        call.result = saved->coll_ialltoall(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm, request,
-                                            saved->coll_ialltoall_module);
+        call.result = start_ialltoall(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }
@@ -97,19 +109,31 @@ int gf_coll_alltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdi
     return gf_stage_end(&call);
 }
 
+static int start_ialltoallv(const struct gf_saved_call *ours, const struct gf_stage_call *call, ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_ialltoallv(call->send.host, ours->scounts, ours->sdispls, ours->stype, call->recv.host, ours->rcounts,
+                                  ours->rdispls, ours->rtype, ours->module->comm, request, ours->owner);
+}
+
 int gf_coll_ialltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdispls, ompi_datatype_t *sdtype, void *rbuf,
                        gf_mpi_counts rcounts, gf_mpi_displs rdispls, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                        ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {.start = start_ialltoallv, .owner = gf_coll_saved(module)->coll_ialltoallv_module,
+                                        .module = (mca_coll_gpufifo_module_t *)module, .scounts = scounts, .sdispls = sdispls,
+                                        .stype = sdtype, .rcounts = rcounts, .rdispls = rdispls, .rtype = rdtype};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
     }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_ALLTOALL, &saved, "MPI_Ialltoallv", request)) {
+        return call.result;
+    }
     if (gf_request_begin(&call, comm, "MPI_Ialltoallv")) {
-        call.result = saved->coll_ialltoallv(call.send.host, scounts, sdispls, sdtype, call.recv.host, rcounts, rdispls, rdtype,
-                                             comm, request, saved->coll_ialltoallv_module);
+        call.result = start_ialltoallv(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }
@@ -161,19 +185,31 @@ int gf_coll_alltoallw(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdi
     return gf_stage_end(&call);
 }
 
+static int start_ialltoallw(const struct gf_saved_call *ours, const struct gf_stage_call *call, ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_ialltoallw(call->send.host, ours->scounts, ours->sdispls, ours->stypes, call->recv.host, ours->rcounts,
+                                  ours->rdispls, ours->rtypes, ours->module->comm, request, ours->owner);
+}
+
 int gf_coll_ialltoallw(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdispls, ompi_datatype_t *const *sdtypes,
                        void *rbuf, gf_mpi_counts rcounts, gf_mpi_displs rdispls, ompi_datatype_t *const *rdtypes,
                        ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {.start = start_ialltoallw, .owner = gf_coll_saved(module)->coll_ialltoallw_module,
+                                        .module = (mca_coll_gpufifo_module_t *)module, .scounts = scounts, .sdispls = sdispls,
+                                        .stypes = sdtypes, .rcounts = rcounts, .rdispls = rdispls, .rtypes = rdtypes};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
     }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_ALLTOALL, &saved, "MPI_Ialltoallw", request)) {
+        return call.result;
+    }
     if (gf_request_begin(&call, comm, "MPI_Ialltoallw")) {
-        call.result = saved->coll_ialltoallw(call.send.host, scounts, sdispls, sdtypes, call.recv.host, rcounts, rdispls, rdtypes,
-                                             comm, request, saved->coll_ialltoallw_module);
+        call.result = start_ialltoallw(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }

@@ -32,17 +32,29 @@ int gf_coll_bcast(void *buffer, gf_mpi_count count, ompi_datatype_t *type, int r
     return gf_stage_end(&call);
 }
 
+static int start_ibcast(const struct gf_saved_call *ours, const struct gf_stage_call *call, ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_ibcast(call->recv.host, ours->rcount, ours->rtype, ours->root, ours->module->comm, request, ours->owner);
+}
+
 int gf_coll_ibcast(void *buffer, gf_mpi_count count, ompi_datatype_t *type, int root, ompi_communicator_t *comm,
                    ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {.start = start_ibcast, .owner = gf_coll_saved(module)->coll_ibcast_module,
+                                        .module = (mca_coll_gpufifo_module_t *)module,
+                                        .rcount = count, .rtype = type, .root = root};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, buffer, buffer)) {
         call = bcast(comm, buffer, count, type, root);
     }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_BCAST, &saved, "MPI_Ibcast", request)) {
+        return call.result;
+    }
     if (gf_request_begin(&call, comm, "MPI_Ibcast")) {
-        call.result = saved->coll_ibcast(call.recv.host, count, type, root, comm, request, saved->coll_ibcast_module);
+        call.result = start_ibcast(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }

@@ -52,19 +52,31 @@ int gf_coll_gather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtyp
     return gf_stage_end(&call);
 }
 
+static int start_igather(const struct gf_saved_call *ours, const struct gf_stage_call *call, ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_igather(call->send.host, ours->scount, ours->stype, call->recv.host, ours->rcount, ours->rtype, ours->root,
+                               ours->module->comm, request, ours->owner);
+}
+
 int gf_coll_igather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
                     ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm, ompi_request_t **request,
                     mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {.start = start_igather, .owner = gf_coll_saved(module)->coll_igather_module,
+                                        .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype,
+                                        .rcount = rcount, .rtype = rdtype, .root = root};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = gather(comm, root, sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_GATHER, &saved, "MPI_Igather", request)) {
+        return call.result;
+    }
     if (gf_request_begin(&call, comm, "MPI_Igather")) {
-        call.result = saved->coll_igather(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, root, comm, request,
-                                          saved->coll_igather_module);
+        call.result = start_igather(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }
@@ -113,19 +125,31 @@ int gf_coll_gatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdty
     return gf_stage_end(&call);
 }
 
+static int start_igatherv(const struct gf_saved_call *ours, const struct gf_stage_call *call, ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_igatherv(call->send.host, ours->scount, ours->stype, call->recv.host, ours->rcounts, ours->rdispls,
+                                ours->rtype, ours->root, ours->module->comm, request, ours->owner);
+}
+
 int gf_coll_igatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_counts rcounts,
                      gf_mpi_displs displs, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm, ompi_request_t **request,
                      mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {.start = start_igatherv, .owner = gf_coll_saved(module)->coll_igatherv_module,
+                                        .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype,
+                                        .rcounts = rcounts, .rdispls = displs, .rtype = rdtype, .root = root};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = gatherv(comm, root, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
     }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_GATHER, &saved, "MPI_Igatherv", request)) {
+        return call.result;
+    }
     if (gf_request_begin(&call, comm, "MPI_Igatherv")) {
-        call.result = saved->coll_igatherv(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype, root, comm,
-                                           request, saved->coll_igatherv_module);
+        call.result = start_igatherv(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }

@@ -46,19 +46,31 @@ int gf_coll_scatter(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdty
     return gf_stage_end(&call);
 }
 
+static int start_iscatter(const struct gf_saved_call *ours, const struct gf_stage_call *call, ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_iscatter(call->send.host, ours->scount, ours->stype, call->recv.host, ours->rcount, ours->rtype,
+                                ours->root, ours->module->comm, request, ours->owner);
+}
+
 int gf_coll_iscatter(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
                      ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm, ompi_request_t **request,
                      mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {.start = start_iscatter, .owner = gf_coll_saved(module)->coll_iscatter_module,
+                                        .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype,
+                                        .rcount = rcount, .rtype = rdtype, .root = root};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = scatter(comm, root, sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_SCATTER, &saved, "MPI_Iscatter", request)) {
+        return call.result;
+    }
     if (gf_request_begin(&call, comm, "MPI_Iscatter")) {
-        call.result = saved->coll_iscatter(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, root, comm, request,
-                                           saved->coll_iscatter_module);
+        call.result = start_iscatter(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }
@@ -107,19 +119,31 @@ int gf_coll_scatterv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs disp
     return gf_stage_end(&call);
 }
 
+static int start_iscatterv(const struct gf_saved_call *ours, const struct gf_stage_call *call, ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_iscatterv(call->send.host, ours->scounts, ours->sdispls, ours->stype, call->recv.host, ours->rcount,
+                                 ours->rtype, ours->root, ours->module->comm, request, ours->owner);
+}
+
 int gf_coll_iscatterv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs displs, ompi_datatype_t *sdtype, void *rbuf,
                       gf_mpi_count rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm, ompi_request_t **request,
                       mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {.start = start_iscatterv, .owner = gf_coll_saved(module)->coll_iscatterv_module,
+                                        .module = (mca_coll_gpufifo_module_t *)module, .scounts = scounts, .sdispls = displs,
+                                        .stype = sdtype, .rcount = rcount, .rtype = rdtype, .root = root};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = scatterv(comm, root, sbuf, scounts, displs, sdtype, rbuf, rcount, rdtype);
     }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_SCATTER, &saved, "MPI_Iscatterv", request)) {
+        return call.result;
+    }
     if (gf_request_begin(&call, comm, "MPI_Iscatterv")) {
-        call.result = saved->coll_iscatterv(call.send.host, scounts, displs, sdtype, call.recv.host, rcount, rdtype, root, comm,
-                                            request, saved->coll_iscatterv_module);
+        call.result = start_iscatterv(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }

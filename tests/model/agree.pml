@@ -12,6 +12,13 @@
  *   -DENTERED_FIRST a rank publishes that it entered before it publishes its kind
  *   -DCOUNT_EARLY   a device call is counted before it is settled, so that an attaching thread takes it for settled
  *   -DONE_LOOK      the attaching thread does not look at the counter again once the board is known
+ *
+ * With -DLATER all have the board, and a rank may also enter a device call without waiting; another process finds out about it
+ * later, in any order. Mutants of that:
+ *   -DHOST_SETTLES  a host call settles all before it, verdict or not
+ *   -DLAST_SETTLES  a verdict settles all before it
+ *   -DOTHERS_ROOM   room needs the others' settlement only
+ *   -DNO_LANDING    a blocking device call does not wait for the verdicts of those before it
  */
 #ifndef RANKS
 #define RANKS 2                 /* 2 or 3 */
@@ -26,6 +33,12 @@
 #define HOST 1
 #define DEVICE 2
 
+#ifdef ONE_THREAD
+#define PUBLISH(now) publishing[r] = now
+#else
+#define PUBLISH(now) skip
+#endif
+
 typedef line_t {
     byte entered;
     byte settled;
@@ -37,6 +50,14 @@ byte calls[RANKS];              /* module->calls */
 bool board[RANKS];              /* module->agree */
 bool publishing[RANKS];         /* between the counter and the line of a host call; -DONE_THREAD only */
 bool wanted;                    /* somebody asked for the board */
+
+/* struct gf_agree_later */
+typedef later_t {
+    bool held;
+    byte count;
+    bool open[CALLS + 1]
+};
+later_t later[RANKS];
 
 typedef call_t { byte kind[RANKS] };
 call_t call_of[CALLS + 1];      /* what each rank passed in each call; 0: not there yet */
@@ -74,6 +95,157 @@ proctype attach(byte r)
 #endif
 }
 
+inline take(r) { atomic { !later[r].held -> later[r].held = true } }
+
+inline publish_host(r, s)
+{
+    if
+#ifndef HOST_SETTLES
+    :: later[r].count > 0 ->
+        take(r);
+        if
+        :: later[r].count == 0 -> line[r].settled = s
+        :: else
+        fi;
+        line[r].entered = s;
+        later[r].held = false
+    :: later[r].count == 0 ->
+#else
+    :: true ->
+#endif
+        line[r].settled = s;
+        line[r].entered = s
+    fi
+}
+
+inline host_call(r, s)
+{
+    call_of[s].kind[r] = HOST;
+    PUBLISH(true);
+    calls[r] = s;
+    if
+    :: board[r] -> publish_host(r, s)
+    :: else
+    fi;
+    PUBLISH(false)
+}
+
+inline publish_device(r, s)
+{
+#ifdef ENTERED_FIRST
+    line[r].entered = s;
+    line[r].ring[device_calls % RING] = s;
+#else
+    line[r].ring[device_calls % RING] = s;
+    line[r].entered = s;
+#endif
+    device_calls++
+}
+
+/* Looks at the others in any order, at each once it has entered, until one is found to be a host rank. */
+inline find_verdict(r, s)
+{
+    atomic {
+        verdict = DEVICE;
+        left = RANKS - 1;
+        for (m : 0 .. RANKS - 1) { looked[m] = (m == r) }
+    }
+    do
+    :: verdict == HOST || left == 0 -> break
+    :: verdict == DEVICE && left > 0 ->
+        if      /* blocks while nobody new has entered */
+        :: !looked[0] && line[0].entered >= s -> m = 0
+        :: !looked[1] && line[1].entered >= s -> m = 1
+#if RANKS > 2
+        :: !looked[2] && line[2].entered >= s -> m = 2
+#endif
+        fi;
+        atomic {
+            looked[m] = true;
+            left--;
+            found = false;
+            for (i : 0 .. RING - 1) { found = found || line[m].ring[i] == s }
+            if
+            :: !found -> verdict = HOST
+            :: else
+            fi
+        }
+    od;
+    atomic {
+        found = false;
+        for (m : 0 .. RANKS - 1) { found = found || call_of[s].kind[m] == HOST }
+        assert(found == (verdict == HOST));
+        m = 0
+    }
+}
+
+inline enter_later(r, s)
+{
+    atomic {
+        found = true;
+        for (m : 0 .. RANKS - 1) {
+#ifdef OTHERS_ROOM
+            found = found && (m == r || line[m].settled >= line[r].ring[device_calls % RING])
+#else
+            found = found && line[m].settled >= line[r].ring[device_calls % RING]
+#endif
+        }
+        m = 0
+    }
+    if
+    :: !found -> host_call(r, s)
+    :: else ->
+        call_of[s].kind[r] = DEVICE;
+        take(r);
+        later[r].open[s] = true;
+        later[r].count++;
+        later[r].held = false;
+        publish_device(r, s);
+        calls[r] = s
+    fi
+}
+
+#if RANKS > 2
+#define ALL_ENTERED(s) (line[0].entered >= s && line[1].entered >= s && line[2].entered >= s)
+#else
+#define ALL_ENTERED(s) (line[0].entered >= s && line[1].entered >= s)
+#endif
+
+/* Finds out about the open calls of rank r, as soon as it can about any of them. At most three calls. */
+proctype asker(byte r)
+{
+    byte s, m, i, left, verdict, settled;
+    bool looked[RANKS], found;
+
+end:
+    do
+    :: atomic { later[r].open[1] && ALL_ENTERED(1) -> s = 1; break }
+    :: atomic { later[r].open[2] && ALL_ENTERED(2) -> s = 2; break }
+    :: atomic { later[r].open[3] && ALL_ENTERED(3) -> s = 3; break }
+    od;
+    atomic {
+        found = false;
+        for (i : 0 .. RING - 1) { found = found || line[r].ring[i] == s }
+        assert(found)
+    }
+    atomic { find_verdict(r, s) }
+    take(r);
+    later[r].open[s] = false;
+#ifdef LAST_SETTLES
+    d_step { raise(line[r].settled, s) }
+#else
+    atomic {
+        settled = line[r].entered;
+        for (i : 1 .. CALLS) { settled = (later[r].open[i] && i <= settled -> i - 1 : settled) }
+        i = 0
+    }
+    line[r].settled = settled;
+#endif
+    later[r].count--;
+    later[r].held = false;
+    goto end
+}
+
 proctype rank(byte r)
 {
     byte s, m, i, left, device_calls, verdict;
@@ -81,68 +253,24 @@ proctype rank(byte r)
 
     for (s : 1 .. CALLS) {
         if
-        :: call_of[s].kind[r] = HOST;
-#ifdef ONE_THREAD
-            publishing[r] = true;
-#endif
-            calls[r] = s;
-            if
-            :: board[r] -> line[r].settled = s; line[r].entered = s
-            :: else
-            fi
-#ifdef ONE_THREAD
-            ; publishing[r] = false
+        :: host_call(r, s)
+#ifdef LATER
+        :: board[r] -> enter_later(r, s)
 #endif
         :: call_of[s].kind[r] = DEVICE;
             wanted = true;
             (board[r]);
+#ifndef NO_LANDING
+            (later[r].count == 0);
+#endif
 #ifndef NO_ROOM
             for (m : 0 .. RANKS - 1) { (m == r || line[m].settled >= line[r].ring[device_calls % RING]) }
 #endif
-#ifdef ENTERED_FIRST
-            line[r].entered = s;
-            line[r].ring[device_calls % RING] = s;
-#else
-            line[r].ring[device_calls % RING] = s;
-            line[r].entered = s;
-#endif
+            publish_device(r, s);
 #ifdef COUNT_EARLY
             calls[r] = s;
 #endif
-            /* Looks at the others in any order, at each once it has entered, until one is found to be a host rank. */
-            atomic {
-                device_calls++;
-                verdict = DEVICE;
-                left = RANKS - 1;
-                for (m : 0 .. RANKS - 1) { looked[m] = (m == r) }
-            }
-            do
-            :: verdict == HOST || left == 0 -> break
-            :: verdict == DEVICE && left > 0 ->
-                if      /* blocks while nobody new has entered */
-                :: !looked[0] && line[0].entered >= s -> m = 0
-                :: !looked[1] && line[1].entered >= s -> m = 1
-#if RANKS > 2
-                :: !looked[2] && line[2].entered >= s -> m = 2
-#endif
-                fi;
-                atomic {
-                    looked[m] = true;
-                    left--;
-                    found = false;
-                    for (i : 0 .. RING - 1) { found = found || line[m].ring[i] == s }
-                    if
-                    :: !found -> verdict = HOST
-                    :: else
-                    fi
-                }
-            od;
-            atomic {
-                found = false;
-                for (m : 0 .. RANKS - 1) { found = found || call_of[s].kind[m] == HOST }
-                assert(found == (verdict == HOST));
-                m = 0
-            }
+            find_verdict(r, s);
             line[r].settled = s;
 #ifndef COUNT_EARLY
             calls[r] = s;
@@ -159,7 +287,12 @@ init {
     atomic {
         for (r : 0 .. RANKS - 1) {
             run rank(r);
+#ifdef LATER
+            board[r] = true;
+            run asker(r)
+#else
             run attach(r)
+#endif
         }
     }
 }

@@ -105,6 +105,8 @@ static void test_room(void **state)
     gf_agree_line_settle(&board->lines[1], 1);
     assert_false(gf_agree_board_has_room(board, 3, 0, GF_AGREE_RING));
     gf_agree_line_settle(&board->lines[2], 3);
+    assert_false(gf_agree_board_has_room(board, 3, 0, GF_AGREE_RING));
+    gf_agree_line_settle(&board->lines[0], 2);
     assert_true(gf_agree_board_has_room(board, 3, 0, GF_AGREE_RING));
     assert_false(gf_agree_board_has_room(board, 3, 0, GF_AGREE_RING + 1));
     free(board);

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Flights of a communicator, and who moves them on.
+ */
+#include "mca_coll_gpufifo/flight.h"
+
+#include "opal/runtime/opal_progress.h"
+
+#include "mca_coll_gpufifo/agree.h"
+
+/* Of one communicator. Owned by the module. */
+struct gf_flights {
+    mca_coll_gpufifo_module_t *module;
+    gf_proxy *proxy;
+    struct gf_proxy_task task;
+    pthread_mutex_t lock;              /* guards what follows, the flights in it, and the communicator's device side while there
+                                          are any */
+    struct gf_flight *first, **end;    /* those that have not ended, in the order of their calls */
+};
+
+/* Takes it out. From the store on it is its request's. */
+static void end(struct gf_flights *flights, struct gf_flight **link, enum gf_flight_state state)
+{
+    struct gf_flight *flight = *link;
+
+    *link = flight->next;
+    if (!flight->next) {
+        flights->end = link;
+    }
+    __atomic_store_n(&flight->state, state, __ATOMIC_RELEASE);
+}
+
+/* It has ended with this status: its end, or that of those that cannot be native. */
+static void conclude(struct gf_flights *flights, struct gf_flight **link, gf_status status)
+{
+    (*link)->status = status;
+    end(flights, link, status == GF_OK ? GF_FLIGHT_LANDED : status == GF_ERR_UNSUPPORTED ? GF_FLIGHT_DIVERTED : GF_FLIGHT_FAILED);
+}
+
+/* Its request looks at it without the lock. */
+static void move_on(struct gf_flight *flight, enum gf_flight_state state)
+{
+    __atomic_store_n(&flight->state, state, __ATOMIC_RELAXED);
+}
+
+/* Which calls all ranks have entered with device buffers. */
+static void ask(struct gf_flights *flights)
+{
+    for (struct gf_flight **link = &flights->first; *link; ) {
+        struct gf_flight *flight = *link;
+        enum gf_agree_verdict verdict = flight->state == GF_FLIGHT_ASKED ? gf_agree_ask(flights->module->agree, flight->number)
+                                                                         : GF_AGREE_UNKNOWN;
+
+        if (verdict == GF_AGREE_STAGE) {
+            gf_reason_set(&flight->why, "another rank cannot do it natively");
+            conclude(flights, link, GF_ERR_UNSUPPORTED);
+            continue;
+        }
+        if (verdict == GF_AGREE_NATIVE) {
+            move_on(flight, GF_FLIGHT_AGREED);
+        }
+        link = &flight->next;
+    }
+}
+
+/* Moves the first one on. True: it has ended. */
+static bool fly(struct gf_flights *flights)
+{
+    struct gf_flight *flight = flights->first;
+    gf_comm *comm = flights->module->device_comm;
+    gf_status status = GF_IN_PROGRESS;
+
+    if (flight && flight->state == GF_FLIGHT_AGREED) {
+        status = flight->start(comm, flight, &flight->why);
+        move_on(flight, GF_FLIGHT_ALOFT);
+        status = status == GF_OK ? GF_IN_PROGRESS : status;
+    }
+    if (flight && flight->state == GF_FLIGHT_ALOFT && status == GF_IN_PROGRESS) {
+        status = gf_mapped_call_poll(comm, &flight->call, &flight->why);
+    }
+    if (status == GF_IN_PROGRESS) {
+        return false;
+    }
+    conclude(flights, &flights->first, status);
+    return true;
+}
+
+/* The communicator is dead: so are all of its flights, but what runs on the device is waited for. */
+static void fail_all(struct gf_flights *flights, gf_status cause, const struct gf_reason *why)
+{
+    struct gf_flight **link = &flights->first;
+
+    if (*link && (*link)->state == GF_FLIGHT_ALOFT) {
+        gf_mapped_call_cancel(&(*link)->call, cause, why);
+        link = &(*link)->next;
+    }
+    while (*link) {
+        (*link)->why = *why;
+        conclude(flights, link, cause);
+    }
+}
+
+/* A step of each. With the lock held. */
+static enum gf_proxy_turn step(struct gf_flights *flights)
+{
+    struct gf_reason why;
+    gf_status status;
+
+    if (!flights->first) {
+        return GF_PROXY_IDLE;
+    }
+    status = gf_comm_look(flights->module->device_comm, &why);
+    if (status != GF_OK) {
+        fail_all(flights, status, &why);
+    }
+    ask(flights);
+    if (fly(flights)) {
+        return GF_PROXY_MOVED;
+    }
+    return !flights->first ? GF_PROXY_IDLE : flights->first->state == GF_FLIGHT_ALOFT ? GF_PROXY_NEAR : GF_PROXY_WAITING;
+}
+
+/* Who finds the lock held need not wait: the other one does it. */
+static enum gf_proxy_turn turn(void *ctx)
+{
+    struct gf_flights *flights = ctx;
+
+    if (pthread_mutex_trylock(&flights->lock) != 0) {
+        return GF_PROXY_NEAR;
+    }
+    enum gf_proxy_turn turn = step(flights);
+
+    pthread_mutex_unlock(&flights->lock);
+    return turn;
+}
+
+/* Null: there is no thread to move them on. */
+static struct gf_flights *open_flights(mca_coll_gpufifo_module_t *module)
+{
+    struct gf_flights *flights = module->flights;
+    gf_device *device = gf_component_device(module->device_ordinal, NULL);
+    gf_proxy *proxy = device ? gf_component_proxy(device) : NULL;
+
+    if (flights || !proxy || (flights = calloc(1, sizeof *flights)) == NULL) {
+        return flights;
+    }
+    *flights = (struct gf_flights){.module = module, .proxy = proxy, .task = {.turn = turn, .ctx = flights}};
+    flights->end = &flights->first;
+    pthread_mutex_init(&flights->lock, NULL);
+    if (gf_proxy_add(proxy, &flights->task, NULL) != GF_OK) {
+        pthread_mutex_destroy(&flights->lock);
+        free(flights);
+        return NULL;
+    }
+    module->flights = flights;
+    return flights;
+}
+
+const char *gf_flight_obstacle(mca_coll_gpufifo_module_t *module)
+{
+    if (gf_mpi_threads()) {
+        return "several threads may be in MPI, where the order in which the saved component is called could not be kept";
+    }
+    if (ompi_comm_size(module->comm) == 1) {
+        return "it has one rank";
+    }
+    if (!module->device_comm || !gf_comm_maps(module->device_comm)) {
+        return "no blocking call has set up this communicator for mapped buffers yet";
+    }
+    if (!open_flights(module)) {
+        return "there is no thread to go on with it";
+    }
+    return gf_agree_may_enter_later(module) ? NULL : "too many calls are waiting for other ranks";
+}
+
+void gf_flight_depart(mca_coll_gpufifo_module_t *module, struct gf_flight *flight)
+{
+    struct gf_flights *flights = module->flights;
+
+    flight->next = NULL;
+    flight->state = GF_FLIGHT_ASKED;
+    flight->number = gf_agree_enter_later(module);
+    pthread_mutex_lock(&flights->lock);
+    *flights->end = flight;
+    flights->end = &flight->next;
+    pthread_mutex_unlock(&flights->lock);
+    gf_proxy_wake(flights->proxy);
+}
+
+gf_status gf_flight_poll(mca_coll_gpufifo_module_t *module, struct gf_flight *flight, struct gf_reason *why)
+{
+    enum gf_flight_state state = __atomic_load_n(&flight->state, __ATOMIC_ACQUIRE);
+
+    if (state < GF_FLIGHT_LANDED) {
+        turn(module->flights);
+        state = __atomic_load_n(&flight->state, __ATOMIC_ACQUIRE);
+    }
+    if (state < GF_FLIGHT_LANDED) {
+        return GF_IN_PROGRESS;
+    }
+    if (state != GF_FLIGHT_LANDED) {
+        gf_reason_set(why, "%s", flight->why.text);
+    }
+    return flight->status;
+}
+
+void gf_flights_land_all(mca_coll_gpufifo_module_t *module)
+{
+    struct gf_flights *flights = module->flights;
+    bool empty = false;
+
+    while (!empty) {
+        turn(flights);
+        opal_progress();
+        pthread_mutex_lock(&flights->lock);
+        empty = flights->first == NULL;
+        pthread_mutex_unlock(&flights->lock);
+    }
+}
+
+void gf_flights_close(mca_coll_gpufifo_module_t *module)
+{
+    struct gf_flights *flights = module->flights;
+
+    if (!flights) {
+        return;
+    }
+    gf_flights_land_all(module);
+    gf_proxy_remove(flights->proxy, &flights->task);
+    pthread_mutex_destroy(&flights->lock);
+    free(flights);
+    module->flights = NULL;
+}

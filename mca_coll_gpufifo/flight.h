@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Native calls that the program does not wait for: *flights*. The call returns at once; what is left is done, a step at a time,
+ * by whoever comes first: the proxy's thread (proxy/proxy.h), so that the operation completes although the program is elsewhere, or
+ * the progress callback of MPI, so that one that is waited for completes soon.
+ *
+ *     depart ──▶ ASKED ──all have device buffers──▶ AGREED ──its turn──▶ ALOFT ──▶ LANDED
+ *                  └──────────── one has not, or not all can map ──────────┴─────▶ DIVERTED: stage it
+ *
+ * Nothing is begun on the device before all ranks have entered the call, and nothing on the device waits: so a program that waits
+ * for its device, or for a message of a rank that has not entered, waits for nothing that waits for it.
+ * Flights of a communicator go one after the other, in the order of their calls, which all ranks share. A blocking native call
+ * waits until all have ended: MPI promises that all ranks have entered them or will, and none waits for this call to do so.
+ *
+ * Only where the communicator has its device side and its mapped buffers are connected, which its first blocking native call
+ * does: to make them takes messages of MPI, for which a rank outside of MPI would be waited for.
+ */
+#ifndef GF_MCA_FLIGHT_H
+#define GF_MCA_FLIGHT_H
+
+#include "mca_coll_gpufifo/module.h"
+
+#include "core/mapped_call.h"
+
+enum gf_flight_state {
+    GF_FLIGHT_ASKED, GF_FLIGHT_AGREED, GF_FLIGHT_ALOFT, GF_FLIGHT_LANDED, GF_FLIGHT_DIVERTED, GF_FLIGHT_FAILED
+};
+
+/* One operation. Owned by its request, which fills start; from depart until it has ended only flight.c touches it. */
+struct gf_flight {
+    /* Starts the operation (gf_exchange_start and the like); what it needs is behind this struct. */
+    gf_status (*start)(gf_comm *comm, struct gf_flight *flight, struct gf_reason *why);
+    enum gf_path path;             /* set by start: by which way it goes */
+    size_t bytes;                  /* of this rank's send side, for the counters */
+    struct gf_mapped_call call;
+    struct gf_flight *next;
+    uint64_t number;               /* of the call (agree.h) */
+    enum gf_flight_state state;
+    gf_status status;              /* of one that FAILED, or why one was DIVERTED */
+    struct gf_reason why;
+};
+
+/* Why this rank's next call cannot be a flight, or null. Then it counts as one with host buffers. */
+const char *gf_flight_obstacle(mca_coll_gpufifo_module_t *module);
+
+/* Enters the next call with it; there is no obstacle. */
+void gf_flight_depart(mca_coll_gpufifo_module_t *module, struct gf_flight *flight);
+
+/* GF_IN_PROGRESS; GF_OK: it has landed; GF_ERR_UNSUPPORTED: diverted, on all ranks; else it has failed, and the communicator is
+ * dead. Does a step, if no other thread does. */
+gf_status gf_flight_poll(mca_coll_gpufifo_module_t *module, struct gf_flight *flight, struct gf_reason *why);
+
+/* Waits until all have ended, and makes MPI's progress. */
+void gf_flights_land_all(mca_coll_gpufifo_module_t *module);
+
+static inline void gf_flights_land(mca_coll_gpufifo_module_t *module)
+{
+    if (__builtin_expect(module->flights != NULL, 0)) {
+        gf_flights_land_all(module);
+    }
+}
+
+/* The same, and there will be no more. */
+void gf_flights_close(mca_coll_gpufifo_module_t *module);
+
+#endif

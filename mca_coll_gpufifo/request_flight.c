@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Requests of flights: native operations, which turn into staged ones where a rank cannot.
+ *
+ * Whether they do is known only when all ranks have entered, and the ranks with host buffers have called the saved component by
+ * then, and perhaps more of its operations. So ours takes its place in that order when the program makes the call, and uses it
+ * when it is staged after all (gf_mpi_take_place).
+ */
+#include "mca_coll_gpufifo/request_private.h"
+
+#include "mca_coll_gpufifo/flight.h"
+#include "mca_coll_gpufifo/native.h"
+
+/* The saved function, in the place that was taken. */
+static void call_saved(gf_stage_request_t *request)
+{
+    ompi_communicator_t *comm = request->saved.module->comm;
+    int32_t next = gf_mpi_set_place(comm, request->place);
+
+    request->call.result = request->saved.start(&request->saved, &request->call, &request->inner);
+    gf_mpi_set_place(comm, next);
+    request->phase = GF_REQUEST_INNER;
+}
+
+/* True: it cannot. A rank without data in device memory has nothing to load. */
+static bool divert(gf_stage_request_t *request, const struct gf_reason *why)
+{
+    struct gf_stage_call *call = &request->call;
+    bool device = gf_stage_needed(call);
+
+    if (device) {
+        call->result = gf_native_refuse(request->saved.module, request->function, gf_native_bytes(call), "bytes", why->text);
+        call->told = true;
+    }
+    if (call->result != MPI_SUCCESS) {
+        return true;
+    }
+    request->phase = GF_REQUEST_LOADING;
+    if (device) {
+        return !gf_stage_prepare(call, request->saved.module->comm, request->function) || !gf_stage_start_load(call);
+    }
+    return false;
+}
+
+static bool land(gf_stage_request_t *request)
+{
+    mca_coll_gpufifo_module_t *module = request->saved.module;
+    struct gf_reason why = {""};
+    gf_status status = gf_flight_poll(module, request->flight, &why);
+
+    switch (status) {
+    case GF_IN_PROGRESS:
+        return false;
+    case GF_OK:
+        gf_pvars_count(&mca_coll_gpufifo_component.pvars, request->flight->path, request->flight->bytes);
+        return true;
+    case GF_ERR_UNSUPPORTED:
+        return divert(request, &why);
+    default:
+        request->call.result = gf_error_to_mpi(status, &why, module->comm, request->function);
+        return true;
+    }
+}
+
+bool gf_request_fly(gf_stage_request_t *request)
+{
+    struct gf_stage_call *call = &request->call;
+
+    if (request->phase == GF_REQUEST_FLYING && land(request)) {
+        return true;
+    }
+    if (request->phase == GF_REQUEST_LOADING) {
+        if (call->staged && !gf_stage_poll(call)) {
+            return false;
+        }
+        if (call->staged) {
+            gf_stage_settle(call);
+        }
+        if (call->result == MPI_SUCCESS) {
+            call_saved(request);
+        }
+        return call->result != MPI_SUCCESS;
+    }
+    return false;
+}
+
+bool gf_request_depart(struct gf_stage_call *call, const struct gf_saved_call *saved, const char *function,
+                       struct gf_flight *flight, ompi_request_t **request)
+{
+    ompi_communicator_t *comm = saved->module->comm;
+
+    if (!gf_request_reserve(call, comm, function, false)) {
+        free(flight);
+        return false;
+    }
+    gf_stage_request_t *ours = call->request;
+
+    ours->call = *call;
+    ours->flight = flight;
+    ours->saved = *saved;
+    ours->function = function;
+    ours->place = gf_mpi_take_place(comm);
+    gf_flight_depart(saved->module, flight);
+    *request = gf_request_outer(ours);
+    gf_request_outer(ours)->req_state = OMPI_REQUEST_ACTIVE;
+    gf_request_enqueue(ours, GF_REQUEST_FLYING);
+    return true;
+}
