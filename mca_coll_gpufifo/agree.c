@@ -74,6 +74,7 @@ static void show_board(mca_coll_gpufifo_module_t *module, struct gf_agree *agree
 {
     agree->board = agree->segment.address;
     agree->mine = &agree->board->lines[agree->map->place];
+    gf_agree_later_init(&agree->later, agree->board, agree->map->members, agree->map->place);
     gf_agree_line_history(agree->mine, __atomic_load_n(&module->calls, __ATOMIC_RELAXED));
     __atomic_store_n(&module->watched, true, __ATOMIC_RELAXED);     /* where threads matter it was so from the start */
     __atomic_store_n(&module->agree, agree, __ATOMIC_RELEASE);
@@ -103,7 +104,6 @@ static gf_status get_board(struct gf_agree *agree, const struct gf_segment_name 
 static void free_agree(struct gf_agree *agree)
 {
     if (agree) {
-        pthread_mutex_destroy(&agree->later.lock);
         free(agree->ballot);
         free(agree);
     }
@@ -121,7 +121,6 @@ static gf_status make_board(mca_coll_gpufifo_module_t *module, const struct gf_s
     agree = map && map->nodes > 0 ? calloc(1, sizeof(*agree)) : NULL;
     if (agree) {
         agree->map = map;
-        pthread_mutex_init(&agree->later.lock, NULL);
         agree->ballot = theirs || map->nodes == 1 ? NULL : gf_agree_nodes_ballot(module);
     }
     if (agree == NULL || (agree->ballot == NULL && !theirs && map->nodes > 1)) {
@@ -156,7 +155,7 @@ void gf_agree_tell_host(mca_coll_gpufifo_module_t *module, uint64_t call)
     }
     struct gf_agree *agree = __atomic_load_n(&module->agree, __ATOMIC_ACQUIRE);
     if (agree) {
-        gf_agree_publish_host(agree, call);
+        gf_agree_later_host(&agree->later, call);
     }
 }
 
@@ -166,6 +165,7 @@ void gf_agree_close(mca_coll_gpufifo_module_t *module)
 
     if (agree) {
         module->agree = NULL;
+        gf_agree_later_destroy(&agree->later);
         gf_segment_close(&agree->segment);
         free_agree(agree);
     }
@@ -265,7 +265,7 @@ static enum gf_agree_verdict find_verdict(mca_coll_gpufifo_module_t *module, gf_
     const struct gf_agree_map *map = agree->map;
     enum gf_agree_verdict verdict;
 
-    while (!gf_agree_board_has_room(agree->board, map->members, map->place, agree->device_calls) && !has_failed(agree)) {
+    while (!gf_agree_board_has_room(agree->board, map->members, map->place, agree->later.device_calls) && !has_failed(agree)) {
         if ((*error = wait_more(module, why)) != GF_OK) {
             return GF_AGREE_UNKNOWN;
         }
@@ -273,7 +273,7 @@ static enum gf_agree_verdict find_verdict(mca_coll_gpufifo_module_t *module, gf_
     if (has_failed(agree)) {
         return GF_AGREE_STAGE;
     }
-    gf_agree_line_device(agree->mine, agree->device_calls++, call);
+    gf_agree_line_device(agree->mine, agree->later.device_calls++, call);
     verdict = look(module, call, of_this_node, error, why);
     if (verdict == GF_AGREE_NATIVE && map->nodes > 1) {
         verdict = look_beyond(module, call, error, why);
@@ -317,6 +317,19 @@ enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module, g
         gf_agree_enter_host(module);      /* the board failed before we published */
     }
     return verdict;
+}
+
+bool gf_agree_may_enter_later(mca_coll_gpufifo_module_t *module)
+{
+    return __atomic_load_n(&module->agree, __ATOMIC_ACQUIRE) && !__atomic_load_n(&module->never_native, __ATOMIC_ACQUIRE);
+}
+
+void gf_agree_enter_later(mca_coll_gpufifo_module_t *module, struct gf_agree_ticket *ticket)
+{
+    uint64_t call = module->calls + 1;
+
+    gf_agree_later_enter(&module->agree->later, ticket, call);
+    __atomic_store_n(&module->calls, call, __ATOMIC_RELEASE);
 }
 
 bool gf_agree_spans_nodes(mca_coll_gpufifo_module_t *module)

@@ -33,10 +33,11 @@
  * a verdict needs others to enter s: MPI promises that they will, and none is held below s. A host rank waits for nobody
  * here, and all waits make MPI's progress. tests/model/agree.pml checks both for small cases, with mutants that fail.
  *
- * Without waiting. A rank that does not wait for the verdict on s goes on to later calls with s unsettled, so settled stays below
- * s until it has been told; host calls after s publish only that they were entered. (2) holds as before: an entry is overwritten
- * only when all, this rank too, have settled it. Where there is no room now, the call is one with host buffers, which is this
- * rank's to decide (1), so nobody waits for room but blocking calls, and these wait until everything before is settled.
+ * Without waiting (agree_later.h). A rank that does not wait for the verdict on s goes on to later calls with s unsettled, so settled
+ * stays below s until it has been told; host calls after s publish only that they were entered. (2) holds as before: an entry is
+ * overwritten only when all, this rank too, have settled it. Where there is no room now, s is shown later, by whoever asks, and
+ * what is after s with it: for the others this rank has not entered yet. It waits for room as a blocking call would, so that
+ * nobody waits for ever as long as somebody asks; the program waits for nothing. Blocking calls wait until all before is settled.
  *
  * Several nodes (where coll_gpufifo_net lets them be native). Each node has a board, made by its lowest rank, its leader, when
  * the communicator's leader announces its own. A host rank on a node's board makes the node's ranks stage as above, at once.
@@ -69,9 +70,8 @@
 #ifndef GF_MCA_AGREE_H
 #define GF_MCA_AGREE_H
 
-#include <pthread.h>
-
 #include "mca_coll_gpufifo/agree_board.h"
+#include "mca_coll_gpufifo/agree_later.h"
 #include "mca_coll_gpufifo/agree_map.h"
 #include "mca_coll_gpufifo/module.h"
 
@@ -80,13 +80,6 @@
 
 struct gf_ballot;                    /* ballot.h */
 
-/* Of this rank's calls with device buffers, those whose verdict is not known yet although it has gone on (agree_later.c). */
-struct gf_agree_later {
-    pthread_mutex_t lock;
-    int count;                       /* atomic: read without the lock by who makes the calls, and adds them */
-    uint64_t calls[GF_AGREE_RING];   /* 0: none */
-};
-
 /* Owned by the module; made when the communicator is armed, fixed afterwards but for what says otherwise. */
 struct gf_agree {
     struct gf_segment segment;
@@ -94,8 +87,7 @@ struct gf_agree {
     struct gf_agree_board *board;
     struct gf_agree_line *mine;
     const struct gf_agree_map *map;  /* the module's */
-    uint64_t device_calls;           /* so far; the calling thread's */
-    struct gf_agree_later later;
+    struct gf_agree_later later;     /* this rank's side of the board */
     struct gf_ballot *ballot;        /* null on one node, and where this rank does not lead its node. Under the component's lock,
                                         as is what follows: */
     struct gf_segment_name first;    /* the board of the communicator's leader */
@@ -106,9 +98,6 @@ static inline bool gf_agree_same_board(const struct gf_segment_name *a, const st
 {
     return a->pid == b->pid && a->inode == b->inode && a->device == b->device;
 }
-
-/* On the board: this rank enters call `call` with host buffers, whatever calls before it have no verdict yet. */
-void gf_agree_publish_host(struct gf_agree *agree, uint64_t call);
 
 /* The rest of gf_agree_enter_host, where somebody may look. */
 void gf_agree_tell_host(mca_coll_gpufifo_module_t *module, uint64_t call);
@@ -130,13 +119,11 @@ static inline void gf_agree_enter_host(mca_coll_gpufifo_module_t *module)
  * *error with *why: a process of the communicator has ended. That is noticed once the communicator has made a native call. */
 enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module, gf_status *error, struct gf_reason *why);
 
-/* The same without waiting, on one node, where one thread at most is in MPI. may: can this rank enter its next call with device
- * buffers so? If not, it enters it as a call with host buffers, and stages. enter: does so, and returns the call's number. ask: any
- * thread; what is known of that call, until it answers something else than GF_AGREE_UNKNOWN, once. Blocking calls with device
- * buffers are made only when all have been answered. */
+/* The same without waiting, on one node, where one thread at most is in MPI. may: can this rank do so? If not, it enters the call
+ * as one with host buffers, and stages. Then gf_agree_later_ask, of the agreement's side, tells what is known. Blocking calls with
+ * device buffers are made only when there is no ticket any more. */
 bool gf_agree_may_enter_later(mca_coll_gpufifo_module_t *module);
-uint64_t gf_agree_enter_later(mca_coll_gpufifo_module_t *module);
-enum gf_agree_verdict gf_agree_ask(struct gf_agree *agree, uint64_t call);
+void gf_agree_enter_later(mca_coll_gpufifo_module_t *module, struct gf_agree_ticket *ticket);
 
 /* Are its ranks on several nodes, and may they be native all the same? Where coll_gpufifo_net is off that is not looked up. */
 bool gf_agree_spans_nodes(mca_coll_gpufifo_module_t *module);

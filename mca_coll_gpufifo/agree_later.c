@@ -1,78 +1,103 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Calls with device buffers that are entered without waiting for the verdict; agree.h has the meaning and the proof.
+ * Tickets in the order of their calls, and what this rank's line shows of them.
  */
-#include "mca_coll_gpufifo/agree.h"
+#include "mca_coll_gpufifo/agree_later.h"
 
-bool gf_agree_may_enter_later(mca_coll_gpufifo_module_t *module)
+void gf_agree_later_init(struct gf_agree_later *later, struct gf_agree_board *board, int ranks, int me)
 {
-    const struct gf_agree *agree = __atomic_load_n(&module->agree, __ATOMIC_ACQUIRE);
-
-    return agree && !__atomic_load_n(&module->never_native, __ATOMIC_ACQUIRE) &&
-           gf_agree_board_has_room(agree->board, agree->map->members, agree->map->place, agree->device_calls);
+    *later = (struct gf_agree_later){ .board = board, .ranks = ranks, .me = me };
+    pthread_mutex_init(&later->lock, NULL);
 }
 
-static uint64_t *place_of(struct gf_agree_later *later, uint64_t call)
+void gf_agree_later_destroy(struct gf_agree_later *later)
 {
-    uint64_t *place = later->calls;
-
-    while (*place != call) {
-        place++;
-    }
-    return place;
+    pthread_mutex_destroy(&later->lock);
 }
 
-uint64_t gf_agree_enter_later(mca_coll_gpufifo_module_t *module)
+/* Shows what there is room for. Ranks enter their calls in order: what is behind a call that is not shown is not shown either. */
+static void show(struct gf_agree_later *later)
 {
-    uint64_t call = module->calls + 1;
-    struct gf_agree *agree = module->agree;
+    struct gf_agree_line *mine = &later->board->lines[later->me];
+    struct gf_agree_ticket *ticket = later->first;
 
-    pthread_mutex_lock(&agree->later.lock);
-    *place_of(&agree->later, 0) = call;
-    __atomic_store_n(&agree->later.count, agree->later.count + 1, __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&agree->later.lock);
-    gf_agree_line_device(agree->mine, agree->device_calls++, call);
-    __atomic_store_n(&module->calls, call, __ATOMIC_RELEASE);
-    return call;
-}
-
-/* Up to before the first call without a verdict; or all that has been entered. */
-static uint64_t settled_calls(const struct gf_agree *agree)
-{
-    uint64_t settled = atomic_load_explicit(&agree->mine->entered, memory_order_relaxed);
-
-    for (int i = 0; i < GF_AGREE_RING; i++) {
-        if (agree->later.calls[i] != 0 && agree->later.calls[i] <= settled) {
-            settled = agree->later.calls[i] - 1;
+    while (ticket && (ticket->shown || gf_agree_board_has_room(later->board, later->ranks, later->me, later->device_calls))) {
+        if (!ticket->shown) {
+            gf_agree_line_device(mine, later->device_calls++, ticket->call);
+            ticket->shown = true;
         }
+        ticket = ticket->next;
     }
-    return settled;
+    gf_agree_line_enter(mine, ticket ? ticket->call - 1 : later->last);
 }
 
-enum gf_agree_verdict gf_agree_ask(struct gf_agree *agree, uint64_t call)
+/* Settled is all before the first call without a verdict. The last ticket goes last: without any, the line is written without the
+ * lock. */
+static void take_out(struct gf_agree_later *later, struct gf_agree_ticket *ticket)
 {
-    enum gf_agree_verdict verdict = gf_agree_board_verdict(agree->board, agree->map->members, call);
+    struct gf_agree_ticket **link = &later->first;
 
-    if (verdict != GF_AGREE_UNKNOWN) {
-        pthread_mutex_lock(&agree->later.lock);
-        *place_of(&agree->later, call) = 0;
-        gf_agree_line_settle(agree->mine, settled_calls(agree));
-        __atomic_store_n(&agree->later.count, agree->later.count - 1, __ATOMIC_RELEASE);
-        pthread_mutex_unlock(&agree->later.lock);
+    while (*link != ticket) {
+        link = &(*link)->next;
     }
+    const struct gf_agree_ticket *first = ticket == later->first ? ticket->next : later->first;
+
+    gf_agree_line_settle(&later->board->lines[later->me], first ? first->call - 1 : later->last);
+    __atomic_store_n(link, ticket->next, __ATOMIC_RELEASE);
+}
+
+void gf_agree_later_enter(struct gf_agree_later *later, struct gf_agree_ticket *ticket, uint64_t call)
+{
+    *ticket = (struct gf_agree_ticket){ .call = call };
+    pthread_mutex_lock(&later->lock);
+    struct gf_agree_ticket **end = &later->first;
+
+    while (*end) {
+        end = &(*end)->next;
+    }
+    __atomic_store_n(end, ticket, __ATOMIC_RELAXED);
+    later->last = call;
+    show(later);
+    pthread_mutex_unlock(&later->lock);
+}
+
+void gf_agree_later_host(struct gf_agree_later *later, uint64_t call)
+{
+    struct gf_agree_line *mine = &later->board->lines[later->me];
+
+    if (__builtin_expect(__atomic_load_n(&later->first, __ATOMIC_ACQUIRE) == NULL, 1)) {
+        gf_agree_line_host(mine, call);
+        return;
+    }
+    pthread_mutex_lock(&later->lock);
+    later->last = call;
+    if (later->first) {
+        show(later);
+    } else {
+        gf_agree_line_host(mine, call);
+    }
+    pthread_mutex_unlock(&later->lock);
+}
+
+enum gf_agree_verdict gf_agree_later_ask(struct gf_agree_later *later, struct gf_agree_ticket *ticket)
+{
+    enum gf_agree_verdict verdict = GF_AGREE_UNKNOWN;
+
+    pthread_mutex_lock(&later->lock);
+    show(later);
+    if (ticket->shown) {
+        verdict = gf_agree_board_verdict(later->board, later->ranks, ticket->call);
+    }
+    if (verdict != GF_AGREE_UNKNOWN) {
+        take_out(later, ticket);
+    }
+    pthread_mutex_unlock(&later->lock);
     return verdict;
 }
 
-void gf_agree_publish_host(struct gf_agree *agree, uint64_t call)
+void gf_agree_later_drop(struct gf_agree_later *later, struct gf_agree_ticket *ticket)
 {
-    if (__builtin_expect(__atomic_load_n(&agree->later.count, __ATOMIC_ACQUIRE) == 0, 1)) {
-        gf_agree_line_host(agree->mine, call);
-        return;
-    }
-    pthread_mutex_lock(&agree->later.lock);
-    if (agree->later.count == 0) {
-        gf_agree_line_settle(agree->mine, call);
-    }
-    gf_agree_line_enter(agree->mine, call);
-    pthread_mutex_unlock(&agree->later.lock);
+    pthread_mutex_lock(&later->lock);
+    take_out(later, ticket);
+    pthread_mutex_unlock(&later->lock);
 }

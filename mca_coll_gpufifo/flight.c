@@ -43,12 +43,17 @@ static void move_on(struct gf_flight *flight, enum gf_flight_state state)
     __atomic_store_n(&flight->state, state, __ATOMIC_RELAXED);
 }
 
+static struct gf_agree_later *side_of(const struct gf_flights *flights)
+{
+    return &flights->module->agree->later;
+}
+
 /* Which calls all ranks have entered with device buffers. */
 static void ask(struct gf_flights *flights)
 {
     for (struct gf_flight **link = &flights->first; *link; ) {
         struct gf_flight *flight = *link;
-        enum gf_agree_verdict verdict = flight->state == GF_FLIGHT_ASKED ? gf_agree_ask(flights->module->agree, flight->number)
+        enum gf_agree_verdict verdict = flight->state == GF_FLIGHT_ASKED ? gf_agree_later_ask(side_of(flights), &flight->ticket)
                                                                          : GF_AGREE_UNKNOWN;
 
         if (verdict == GF_AGREE_STAGE) {
@@ -96,6 +101,9 @@ static void fail_all(struct gf_flights *flights, gf_status cause, const struct g
     }
     while (*link) {
         (*link)->why = *why;
+        if ((*link)->state == GF_FLIGHT_ASKED) {
+            gf_agree_later_drop(side_of(flights), &(*link)->ticket);
+        }
         conclude(flights, link, cause);
     }
 }
@@ -170,7 +178,7 @@ const char *gf_flight_obstacle(mca_coll_gpufifo_module_t *module)
     if (!open_flights(module)) {
         return "there is no thread to go on with it";
     }
-    return gf_agree_may_enter_later(module) ? NULL : "too many calls are waiting for other ranks";
+    return gf_agree_may_enter_later(module) ? NULL : "this communicator cannot use the device";
 }
 
 void gf_flight_depart(mca_coll_gpufifo_module_t *module, struct gf_flight *flight)
@@ -179,7 +187,7 @@ void gf_flight_depart(mca_coll_gpufifo_module_t *module, struct gf_flight *fligh
 
     flight->next = NULL;
     flight->state = GF_FLIGHT_ASKED;
-    flight->number = gf_agree_enter_later(module);
+    gf_agree_enter_later(module, &flight->ticket);
     pthread_mutex_lock(&flights->lock);
     *flights->end = flight;
     flights->end = &flight->next;

@@ -21,6 +21,7 @@
 #include "mca_coll_gpufifo/module.h"
 
 #include "core/mapped_call.h"
+#include "mca_coll_gpufifo/agree_later.h"
 
 enum gf_flight_state {
     GF_FLIGHT_ASKED, GF_FLIGHT_AGREED, GF_FLIGHT_ALOFT, GF_FLIGHT_LANDED, GF_FLIGHT_DIVERTED, GF_FLIGHT_FAILED
@@ -34,7 +35,7 @@ struct gf_flight {
     size_t bytes;                  /* of this rank's send side, for the counters */
     struct gf_mapped_call call;
     struct gf_flight *next;
-    uint64_t number;               /* of the call (agree.h) */
+    struct gf_agree_ticket ticket; /* of the call */
     enum gf_flight_state state;
     gf_status status;              /* of one that FAILED, or why one was DIVERTED */
     struct gf_reason why;

@@ -11,7 +11,7 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/datatype.c mca_coll_gpufifo/datatype.h mca_coll_gpufifo/op.c mca_coll_gpufifo/op.h \
     mca_coll_gpufifo/agree.c mca_coll_gpufifo/agree.h mca_coll_gpufifo/agree_board.c mca_coll_gpufifo/agree_board.h \
     mca_coll_gpufifo/card.c mca_coll_gpufifo/card.h mca_coll_gpufifo/nodes.c mca_coll_gpufifo/nodes.h \
-    mca_coll_gpufifo/agree_later.c mca_coll_gpufifo/flight.c mca_coll_gpufifo/flight.h \
+    mca_coll_gpufifo/agree_later.c mca_coll_gpufifo/agree_later.h mca_coll_gpufifo/flight.c mca_coll_gpufifo/flight.h \
     mca_coll_gpufifo/request_flight.c mca_coll_gpufifo/request_private.h \
     mca_coll_gpufifo/agree_map.c mca_coll_gpufifo/agree_map.h mca_coll_gpufifo/agree_nodes.c mca_coll_gpufifo/agree_nodes.h \
     mca_coll_gpufifo/ballot.c mca_coll_gpufifo/ballot.h mca_coll_gpufifo/arming.c mca_coll_gpufifo/arming.h \

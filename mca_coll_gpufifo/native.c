@@ -203,6 +203,9 @@ bool gf_native_call_depart(struct gf_native_call *call, const struct gf_saved_ca
     }
     const char *reason = reason_against(call);
 
+    if (!reason && !call->device && call->stage->send.user == MPI_IN_PLACE) {
+        reason = "it has no data, for which the saved component takes no place";
+    }
     if (!reason && !gf_mpi_takes_places(saved->owner)) {
         reason = "the saved component orders its operations in a way that is not known here";
     }

@@ -14,10 +14,13 @@
  *   -DONE_LOOK      the attaching thread does not look at the counter again once the board is known
  *
  * With -DLATER all have the board, and a rank may also enter a device call without waiting; another process finds out about it
- * later, in any order. Mutants of that:
+ * later, in any order, and shows what had no room. What is done under the lock is one step: the order of its stores is that above.
+ * Mutants of that:
  *   -DHOST_SETTLES  a host call settles all before it, verdict or not
  *   -DLAST_SETTLES  a verdict settles all before it
  *   -DOTHERS_ROOM   room needs the others' settlement only
+ *   -DALL_ENTERED   what is behind a call that is not shown is entered
+ *   -DSETTLE_LATE   the last verdict is out before what it settles
  *   -DNO_LANDING    a blocking device call does not wait for the verdicts of those before it
  */
 #ifndef RANKS
@@ -51,11 +54,12 @@ bool board[RANKS];              /* module->agree */
 bool publishing[RANKS];         /* between the counter and the line of a host call; -DONE_THREAD only */
 bool wanted;                    /* somebody asked for the board */
 
-/* struct gf_agree_later */
+/* struct gf_agree_later: calls without a verdict, of which some are not shown yet */
+#define HIDDEN 1
+#define SHOWN 2
 typedef later_t {
-    bool held;
-    byte count;
-    bool open[CALLS + 1]
+    byte count, last, device_calls;
+    byte open[CALLS + 1]
 };
 later_t later[RANKS];
 
@@ -95,27 +99,57 @@ proctype attach(byte r)
 #endif
 }
 
-inline take(r) { atomic { !later[r].held -> later[r].held = true } }
+#ifdef OTHERS_ROOM
+#define SETTLED_BY(m, r) (m == r || line[m].settled >= line[r].ring[later[r].device_calls % RING])
+#else
+#define SETTLED_BY(m, r) (line[m].settled >= line[r].ring[later[r].device_calls % RING])
+#endif
+#if RANKS > 2
+#define ROOM(r) (SETTLED_BY(0, r) && SETTLED_BY(1, r) && SETTLED_BY(2, r))
+#else
+#define ROOM(r) (SETTLED_BY(0, r) && SETTLED_BY(1, r))
+#endif
+
+/* In one step. i: the caller's. */
+inline show_calls(r)
+{
+    i = 1;
+    do
+    :: i <= CALLS && later[r].open[i] == HIDDEN && ROOM(r) ->
+        line[r].ring[later[r].device_calls % RING] = i;
+        later[r].device_calls++;
+        later[r].open[i] = SHOWN
+    :: i <= CALLS && later[r].open[i] != HIDDEN -> i++
+    :: i > CALLS || (later[r].open[i] == HIDDEN && !ROOM(r)) -> break
+    od;
+#ifdef ALL_ENTERED
+    line[r].entered = later[r].last;
+#else
+    line[r].entered = (i > CALLS -> later[r].last : i - 1);
+#endif
+    i = 0
+}
 
 inline publish_host(r, s)
 {
+#if defined(LATER) && !defined(HOST_SETTLES)
     if
-#ifndef HOST_SETTLES
     :: later[r].count > 0 ->
-        take(r);
-        if
-        :: later[r].count == 0 -> line[r].settled = s
-        :: else
-        fi;
-        line[r].entered = s;
-        later[r].held = false
+        atomic {
+            later[r].last = s;
+            if
+            :: later[r].count == 0 -> line[r].settled = s; line[r].entered = s
+            :: else -> show_calls(r)
+            fi
+        }
     :: later[r].count == 0 ->
-#else
-    :: true ->
-#endif
         line[r].settled = s;
         line[r].entered = s
     fi
+#else
+    line[r].settled = s;
+    line[r].entered = s
+#endif
 }
 
 inline host_call(r, s)
@@ -134,12 +168,12 @@ inline publish_device(r, s)
 {
 #ifdef ENTERED_FIRST
     line[r].entered = s;
-    line[r].ring[device_calls % RING] = s;
+    line[r].ring[later[r].device_calls % RING] = s;
 #else
-    line[r].ring[device_calls % RING] = s;
+    line[r].ring[later[r].device_calls % RING] = s;
     line[r].entered = s;
 #endif
-    device_calls++
+    later[r].device_calls++
 }
 
 /* Looks at the others in any order, at each once it has entered, until one is found to be a host rank. */
@@ -181,37 +215,26 @@ inline find_verdict(r, s)
 
 inline enter_later(r, s)
 {
+    call_of[s].kind[r] = DEVICE;
     atomic {
-        found = true;
-        for (m : 0 .. RANKS - 1) {
-#ifdef OTHERS_ROOM
-            found = found && (m == r || line[m].settled >= line[r].ring[device_calls % RING])
-#else
-            found = found && line[m].settled >= line[r].ring[device_calls % RING]
-#endif
-        }
-        m = 0
-    }
-    if
-    :: !found -> host_call(r, s)
-    :: else ->
-        call_of[s].kind[r] = DEVICE;
-        take(r);
-        later[r].open[s] = true;
+        later[r].open[s] = HIDDEN;
         later[r].count++;
-        later[r].held = false;
-        publish_device(r, s);
-        calls[r] = s
-    fi
+        later[r].last = s;
+        show_calls(r)
+    }
+    calls[r] = s
 }
 
 #if RANKS > 2
-#define ALL_ENTERED(s) (line[0].entered >= s && line[1].entered >= s && line[2].entered >= s)
+#define ALL_IN(s) (line[0].entered >= s && line[1].entered >= s && line[2].entered >= s)
 #else
-#define ALL_ENTERED(s) (line[0].entered >= s && line[1].entered >= s)
+#define ALL_IN(s) (line[0].entered >= s && line[1].entered >= s)
 #endif
 
-/* Finds out about the open calls of rank r, as soon as it can about any of them. At most three calls. */
+/* Finds out about the open calls of rank r, as soon as it can about any of them, and shows what was hidden. At most three calls. */
+#define CAN_ANSWER(r, s) (later[r].open[s] == SHOWN && ALL_IN(s))
+#define CAN_SHOW(r, s) (later[r].open[s] == HIDDEN && ROOM(r))
+
 proctype asker(byte r)
 {
     byte s, m, i, left, verdict, settled;
@@ -219,36 +242,40 @@ proctype asker(byte r)
 
 end:
     do
-    :: atomic { later[r].open[1] && ALL_ENTERED(1) -> s = 1; break }
-    :: atomic { later[r].open[2] && ALL_ENTERED(2) -> s = 2; break }
-    :: atomic { later[r].open[3] && ALL_ENTERED(3) -> s = 3; break }
+    :: atomic { CAN_ANSWER(r, 1) -> s = 1; break }
+    :: atomic { CAN_ANSWER(r, 2) -> s = 2; break }
+    :: atomic { CAN_ANSWER(r, 3) -> s = 3; break }
+    :: atomic { CAN_SHOW(r, 1) || CAN_SHOW(r, 2) || CAN_SHOW(r, 3) -> show_calls(r) }
     od;
     atomic {
         found = false;
         for (i : 0 .. RING - 1) { found = found || line[r].ring[i] == s }
         assert(found)
     }
-    atomic { find_verdict(r, s) }
-    take(r);
-    later[r].open[s] = false;
-#ifdef LAST_SETTLES
-    d_step { raise(line[r].settled, s) }
-#else
     atomic {
-        settled = line[r].entered;
+        find_verdict(r, s);
+        later[r].open[s] = 0;
+#ifdef LAST_SETTLES
+        raise(line[r].settled, s);
+#else
+        settled = later[r].last;
         for (i : 1 .. CALLS) { settled = (later[r].open[i] && i <= settled -> i - 1 : settled) }
-        i = 0
+        i = 0;
+#ifndef SETTLE_LATE
+        line[r].settled = settled;
+#endif
+#endif
+        later[r].count--
     }
+#ifdef SETTLE_LATE
     line[r].settled = settled;
 #endif
-    later[r].count--;
-    later[r].held = false;
     goto end
 }
 
 proctype rank(byte r)
 {
-    byte s, m, i, left, device_calls, verdict;
+    byte s, m, i, left, verdict;
     bool looked[RANKS], found;
 
     for (s : 1 .. CALLS) {
@@ -264,7 +291,7 @@ proctype rank(byte r)
             (later[r].count == 0);
 #endif
 #ifndef NO_ROOM
-            for (m : 0 .. RANKS - 1) { (m == r || line[m].settled >= line[r].ring[device_calls % RING]) }
+            for (m : 0 .. RANKS - 1) { (m == r || line[m].settled >= line[r].ring[later[r].device_calls % RING]) }
 #endif
             publish_device(r, s);
 #ifdef COUNT_EARLY

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Point-to-point under ThreadSanitizer, over ob1: random messages and probes, of one thread and of several. Any report fails the
-# run. Without that sanitizer it shows no more than pt2pt.sh does.
+# Point-to-point and non-blocking collectives under ThreadSanitizer, over ob1: random messages and probes, of one thread and of
+# several; collectives that a thread of ours moves on with the program's. Any report fails the run. Without that sanitizer it shows
+# no more than pt2pt.sh and exchange.sh do.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 export TSAN_OPTIONS="suppressions=$(cd "${srcdir:-.}" && pwd)/tests/mpi/tsan.supp history_size=4"
@@ -31,4 +32,8 @@ pieces="pipe_bytes=2000 pipe_chunk_bytes=65536 pipe_slots=3 pipe_depth=2"
 traffic 2 +noipc $pieces tests/mpi/test_pt2pt_stress 3 3 "$((seed + 3))"
 # shellcheck disable=SC2086
 traffic 2 transport=shm fault=segment:1+ $pieces tests/mpi/test_pt2pt_stress 3 3 "$((seed + 4))"
+
+# Part "away" looks on purpose at what copies may be writing, so it is not for here.
+traffic 2 mapped=kernel tests/mpi/test_flight seed="$seed" rounds=10 receive crossed mixed
+traffic 3 +solo mapped=copy tests/mpi/test_flight seed="$seed" rounds=5 receive mixed
 finish

@@ -5,9 +5,9 @@
  * (coll_gpufifo_mapped).
  *
  * Usage: test_flight [path=NAME] [seed=N] [rounds=N] PART...
- *   away      ranks enter one after the other, each told by a message of the one before, which waits for its device and frees
- *             memory in between; then all look for the result without MPI
- *   receive   each rank but the last, in a call already, receives a message that its peer sends before it enters
+ *   away      each form: ranks enter one after the other, each told by a message of the one before, which waits for its device
+ *             and frees memory in between; then all look for the result without MPI
+ *   receive   each rank but the last, in calls of all forms already, receives a message that its peer sends before it enters
  *   crossed   calls in flight on two communicators, begun and ended in other orders by other ranks
  *   mixed     random sequences of calls in flight, of device and host buffers, and blocking ones between them
  */
@@ -20,18 +20,43 @@
 
 enum { COUNT = 1000, MANY = 12, RANKS_MOST = 16 };
 
+enum form {
+    IBCAST, IALLGATHER, IALLGATHERV, IALLTOALL, IALLTOALLV, IALLTOALLW, IGATHER, IGATHERV, ISCATTER, ISCATTERV, FORMS
+};
+
 struct test {
     struct harness *h;
     uint64_t common, own;          /* random: the same on all ranks, and this rank's */
     int value;                     /* of the next call */
 };
 
-/* One call under way: allgather where root is negative, else broadcast. */
+/* One call under way. Those with displacements have their blocks in the reverse order of the ranks. */
 struct flight {
-    struct buffer send, recv;
-    int root, value;
+    enum form form;
+    int root, value, ranks, rank;
+    struct buffer send, recv;      /* a broadcast has the first only */
+    int counts[RANKS_MOST], displs[RANKS_MOST], bytes[RANKS_MOST];
+    MPI_Datatype types[RANKS_MOST];
     MPI_Request request;
 };
+
+static bool to_each(enum form form)
+{
+    return (form >= IALLTOALL && form <= IALLTOALLW) || form >= ISCATTER;
+}
+
+static bool from_each(enum form form)
+{
+    return form >= IALLGATHER && form <= IGATHERV;
+}
+
+static int place(const struct flight *f, int rank)
+{
+    const bool reversed[FORMS] = {[IALLGATHERV] = true, [IALLTOALLV] = true, [IALLTOALLW] = true, [IGATHERV] = true,
+                                  [ISCATTERV] = true};
+
+    return reversed[f->form] ? f->ranks - 1 - rank : rank;
+}
 
 static unsigned draw(uint64_t *random, unsigned below)
 {
@@ -39,39 +64,86 @@ static unsigned draw(uint64_t *random, unsigned below)
     return (unsigned)(*random >> 33) % below;
 }
 
-static int element(const struct flight *f, int rank, int i)
+/* What a rank has for another one; if it has the same for all, for rank 0. */
+static int element(const struct flight *f, int from, int to, int i)
 {
-    return f->value * 100000 + rank * 5000 + i;
+    return f->value % 1000 * 1000000 + (from * RANKS_MOST + to) * COUNT + i;
 }
 
-static void begin(struct test *t, MPI_Comm comm, enum gpufifo_memory kind, int root, struct flight *f)
+static void start(struct flight *f, MPI_Comm comm)
 {
-    int numbers[COUNT], ranks = t->h->ranks, rank = t->h->rank;
+    void *send = f->send.data, *recv = f->recv.data;
+    const int *n = f->counts, *at = f->displs, root = f->root;
+    MPI_Request *request = &f->request;
 
-    f->root = root;
-    f->value = t->value++;
-    for (int i = 0; i < COUNT; i++) {
-        numbers[i] = element(f, rank, i);
+    switch (f->form) {
+    case IBCAST:
+        MPI_Ibcast(send, COUNT, MPI_INT, root, comm, request);
+        break;
+    case IALLGATHER:
+        MPI_Iallgather(send, COUNT, MPI_INT, recv, COUNT, MPI_INT, comm, request);
+        break;
+    case IALLGATHERV:
+        MPI_Iallgatherv(send, COUNT, MPI_INT, recv, n, at, MPI_INT, comm, request);
+        break;
+    case IALLTOALL:
+        MPI_Ialltoall(send, COUNT, MPI_INT, recv, COUNT, MPI_INT, comm, request);
+        break;
+    case IALLTOALLV:
+        MPI_Ialltoallv(send, n, at, MPI_INT, recv, n, at, MPI_INT, comm, request);
+        break;
+    case IALLTOALLW:
+        MPI_Ialltoallw(send, n, f->bytes, f->types, recv, n, f->bytes, f->types, comm, request);
+        break;
+    case IGATHER:
+        MPI_Igather(send, COUNT, MPI_INT, recv, COUNT, MPI_INT, root, comm, request);
+        break;
+    case IGATHERV:
+        MPI_Igatherv(send, COUNT, MPI_INT, recv, n, at, MPI_INT, root, comm, request);
+        break;
+    case ISCATTER:
+        MPI_Iscatter(send, COUNT, MPI_INT, recv, COUNT, MPI_INT, root, comm, request);
+        break;
+    default:
+        MPI_Iscatterv(send, n, at, MPI_INT, recv, COUNT, MPI_INT, root, comm, request);
     }
-    buffer_create(t->h, &f->send, kind, sizeof numbers, 0);
-    buffer_create(t->h, &f->recv, kind, (size_t)ranks * sizeof numbers, 0);
+}
+
+static void begin(struct test *t, MPI_Comm comm, enum gpufifo_memory kind, enum form form, int root, struct flight *f)
+{
+    static int numbers[RANKS_MOST * COUNT];
+    int blocks = to_each(form) ? t->h->ranks : 1;
+
+    *f = (struct flight){.form = form, .root = root, .value = t->value++, .ranks = t->h->ranks, .rank = t->h->rank};
+    for (int r = 0; r < f->ranks; r++) {
+        f->counts[r] = COUNT;
+        f->displs[r] = place(f, r) * COUNT;
+        f->bytes[r] = f->displs[r] * (int)sizeof(int);
+        f->types[r] = MPI_INT;
+    }
+    for (int to = 0; to < blocks; to++) {
+        for (int i = 0; i < COUNT; i++) {
+            numbers[(blocks > 1 ? f->displs[to] : 0) + i] = element(f, f->rank, to, i);
+        }
+    }
+    buffer_create(t->h, &f->send, kind, (size_t)blocks * COUNT * sizeof(int), 0);
+    buffer_create(t->h, &f->recv, kind, (size_t)(from_each(form) ? f->ranks : 1) * COUNT * sizeof(int), 0);
     buffer_write(&f->send, numbers);
-    if (root < 0) {
-        MPI_Iallgather(f->send.data, COUNT, MPI_INT, f->recv.data, COUNT, MPI_INT, comm, &f->request);
-    } else {
-        MPI_Ibcast(f->send.data, COUNT, MPI_INT, root, comm, &f->request);
-    }
+    start(f, comm);
 }
 
-static bool is_right(const struct flight *f, int ranks)
+static bool is_right(const struct flight *f)
 {
     static int got[RANKS_MOST * COUNT];
-    int from = f->root < 0 ? 0 : f->root, to = f->root < 0 ? ranks : f->root + 1;
+    bool several = from_each(f->form);
 
-    buffer_read(f->root < 0 ? &f->recv : &f->send, got);
-    for (int rank = from; rank < to; rank++) {
+    if ((f->form == IGATHER || f->form == IGATHERV) && f->rank != f->root) {
+        return true;
+    }
+    buffer_read(f->form == IBCAST ? &f->send : &f->recv, got);
+    for (int from = several ? 0 : f->root; from < (several ? f->ranks : f->root + 1); from++) {
         for (int i = 0; i < COUNT; i++) {
-            if (got[(rank - from) * COUNT + i] != element(f, rank, i)) {
+            if (got[(several ? f->displs[from] : 0) + i] != element(f, from, to_each(f->form) ? f->rank : 0, i)) {
                 return false;
             }
         }
@@ -82,7 +154,7 @@ static bool is_right(const struct flight *f, int ranks)
 static void end(struct test *t, struct flight *f, const char *what)
 {
     MPI_Wait(&f->request, MPI_STATUS_IGNORE);
-    harness_check(t->h, is_right(f, t->h->ranks), "%s: the result is wrong", what);
+    harness_check(t->h, is_right(f), "%s: the result of form %d is wrong", what, (int)f->form);
     buffer_destroy(&f->send, what);
     buffer_destroy(&f->recv, what);
 }
@@ -96,7 +168,7 @@ static void blocking(struct test *t, MPI_Comm comm)
     buffer_destroy(&buffer, "a blocking call");
 }
 
-static void away(struct test *t)
+static void away(struct test *t, enum form form)
 {
     struct harness *h = t->h;
     struct flight f;
@@ -106,13 +178,13 @@ static void away(struct test *t)
         MPI_Recv(NULL, 0, MPI_INT, h->rank - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     harness_need(h, gpufifo_alloc(h->device, GPUFIFO_MEMORY_DEVICE, 1 << 20, &other), "allocate");
-    begin(t, MPI_COMM_WORLD, GPUFIFO_MEMORY_DEVICE, -1, &f);
+    begin(t, MPI_COMM_WORLD, GPUFIFO_MEMORY_DEVICE, form, h->ranks / 2, &f);
     harness_need(h, gpufifo_synchronize(h->device), "synchronize");
     harness_need(h, gpufifo_free(h->device, other), "free");
     if (h->rank + 1 < h->ranks) {
         MPI_Send(NULL, 0, MPI_INT, h->rank + 1, 1, MPI_COMM_WORLD);
     }
-    while (!is_right(&f, h->ranks)) {
+    while (!is_right(&f)) {
         harness_need(h, gpufifo_synchronize(h->device), "synchronize");
     }
     end(t, &f, "away");
@@ -121,26 +193,28 @@ static void away(struct test *t)
 static void receive(struct test *t)
 {
     struct harness *h = t->h;
-    struct flight f[2];
+    struct flight f[FORMS];
 
     if (h->rank > 0) {
         MPI_Ssend(&h->rank, 1, MPI_INT, h->rank - 1, 2, MPI_COMM_WORLD);
     }
-    begin(t, MPI_COMM_WORLD, GPUFIFO_MEMORY_DEVICE, -1, &f[0]);
-    begin(t, MPI_COMM_WORLD, GPUFIFO_MEMORY_DEVICE, h->ranks - 1, &f[1]);
+    for (int form = 0; form < FORMS; form++) {
+        begin(t, MPI_COMM_WORLD, GPUFIFO_MEMORY_DEVICE, form, h->ranks - 1, &f[form]);
+    }
     if (h->rank + 1 < h->ranks) {
         int next;
 
         MPI_Recv(&next, 1, MPI_INT, h->rank + 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
-    end(t, &f[1], "receive");
-    end(t, &f[0], "receive");
+    for (int form = FORMS; form-- > 0;) {
+        end(t, &f[form], "receive");
+    }
 }
 
 static void crossed(struct test *t)
 {
     MPI_Comm comms[2] = { MPI_COMM_WORLD, MPI_COMM_NULL };
-    struct flight f[2][3];
+    struct flight f[2][FORMS];
     int value = t->value + 100;
 
     MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
@@ -148,15 +222,15 @@ static void crossed(struct test *t)
     for (int i = 0; i < 2; i++) {
         int c = (i + t->h->rank) % 2;
 
-        t->value = value + 10 * c;
-        for (int k = 0; k < 3; k++) {
-            begin(t, comms[c], GPUFIFO_MEMORY_DEVICE, k - 1 < t->h->ranks ? k - 1 : 0, &f[c][k]);
+        t->value = value + FORMS * c;
+        for (int form = 0; form < FORMS; form++) {
+            begin(t, comms[c], GPUFIFO_MEMORY_DEVICE, form, form % t->h->ranks, &f[c][form]);
         }
     }
-    for (int k = 0; k < 6; k++) {
-        int at = t->h->rank % 3 == 0 ? 5 - k : k;
+    for (int k = 0; k < 2 * FORMS; k++) {
+        int at = t->h->rank % 3 == 0 ? 2 * FORMS - 1 - k : k;
 
-        end(t, &f[at / 3][at % 3], "crossed");
+        end(t, &f[at / FORMS][at % FORMS], "crossed");
     }
     MPI_Comm_free(&comms[1]);
     t->value = value + 100;
@@ -165,27 +239,28 @@ static void crossed(struct test *t)
 /* Each rank says for itself what memory it passes; who is slow to enter is slow by what it allocates. */
 static void mixed(struct test *t, int rounds)
 {
-    struct flight f[MANY];
+    struct flight f[MANY], *left[MANY];
 
     for (int round = 0; round < rounds; round++) {
         int many = 1 + (int)draw(&t->common, MANY), all = (int)draw(&t->common, 3);
 
         for (int i = 0; i < many; i++) {
             bool device = all == 0 || draw(&t->own, 3) > 0;
+            enum form form = draw(&t->common, FORMS);
 
-            begin(t, MPI_COMM_WORLD, device ? GPUFIFO_MEMORY_DEVICE : GPUFIFO_MEMORY_HOST,
-                  (int)draw(&t->common, (unsigned)t->h->ranks + 1) - 1, &f[i]);
+            begin(t, MPI_COMM_WORLD, device ? GPUFIFO_MEMORY_DEVICE : GPUFIFO_MEMORY_HOST, form,
+                  (int)draw(&t->common, (unsigned)t->h->ranks), &f[i]);
+            left[i] = &f[i];
             if (draw(&t->common, 8) == 0) {
                 blocking(t, MPI_COMM_WORLD);
             }
         }
         for (int i = many; i-- > 0; ) {
             int other = (int)draw(&t->own, (unsigned)i + 1);
-            struct flight last = f[i];
+            struct flight *next = left[other];
 
-            f[i] = f[other];
-            f[other] = last;
-            end(t, &f[i], "mixed");
+            left[other] = left[i];
+            end(t, next, "mixed");
         }
     }
 }
@@ -193,7 +268,9 @@ static void mixed(struct test *t, int rounds)
 static void run_part(struct test *t, const char *part, int rounds)
 {
     if (strcmp(part, "away") == 0) {
-        away(t);
+        for (int form = 0; form < FORMS; form++) {
+            away(t, form);
+        }
     } else if (strcmp(part, "receive") == 0) {
         receive(t);
     } else if (strcmp(part, "crossed") == 0) {

@@ -2,13 +2,18 @@
 #
 # Tests of those parts of the component, and of the benchmark, that need no Open MPI.
 if HAVE_CMOCKA
-tests_component_programs = tests/unit/test_agree_board tests/unit/test_ballot tests/unit/test_cliffs tests/unit/test_host_memory
+tests_component_programs = tests/unit/test_agree_board tests/unit/test_agree_later tests/unit/test_ballot tests/unit/test_cliffs \
+    tests/unit/test_host_memory
 check_PROGRAMS += $(tests_component_programs)
 TESTS += $(tests_component_programs)
 
-tests_unit_test_agree_board_SOURCES = tests/unit/test_agree_board.c mca_coll_gpufifo/agree_board.c
+tests_unit_test_agree_board_SOURCES = tests/unit/test_agree_board.c tests/unit/agree_calls.h mca_coll_gpufifo/agree_board.c
 tests_unit_test_agree_board_CPPFLAGS = $(AM_CPPFLAGS)
 tests_unit_test_agree_board_LDADD = $(CMOCKA_LIBS)
+tests_unit_test_agree_later_SOURCES = tests/unit/test_agree_later.c tests/unit/agree_calls.h mca_coll_gpufifo/agree_board.c \
+    mca_coll_gpufifo/agree_later.c
+tests_unit_test_agree_later_CPPFLAGS = $(AM_CPPFLAGS)
+tests_unit_test_agree_later_LDADD = $(CMOCKA_LIBS)
 tests_unit_test_ballot_SOURCES = tests/unit/test_ballot.c mca_coll_gpufifo/ballot.c
 tests_unit_test_ballot_CPPFLAGS = $(AM_CPPFLAGS)
 tests_unit_test_ballot_LDADD = $(CMOCKA_LIBS)
@@ -18,4 +23,5 @@ tests_unit_test_cliffs_LDADD = $(CMOCKA_LIBS)
 tests_unit_test_host_memory_SOURCES = tests/unit/test_host_memory.c mca_coll_gpufifo/host_memory.c
 tests_unit_test_host_memory_CPPFLAGS = $(AM_CPPFLAGS)
 tests_unit_test_host_memory_LDADD = libgpufifo.la $(CMOCKA_LIBS)
+THREAD_TESTS += tests/unit/test_agree_later
 endif

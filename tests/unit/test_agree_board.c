@@ -16,20 +16,11 @@
 
 #include <cmocka.h>
 
-#include "mca_coll_gpufifo/agree_board.h"
+#include "tests/unit/agree_calls.h"
 
 enum { RANKS_MOST = 5, CALLS = 4000 };
 
 static uint64_t seed = 20261;
-
-static struct gf_agree_board *board_new(int ranks)
-{
-    size_t bytes = gf_agree_board_bytes(ranks);
-    struct gf_agree_board *board = aligned_alloc(GF_AGREE_LINE, bytes);
-
-    assert_non_null(board);
-    return memset(board, 0, bytes);
-}
 
 static void test_one_call(void **state)
 {
@@ -130,32 +121,6 @@ static void test_decided(void **state)
     free(board);
 }
 
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
-/* Two calls of three have device buffers everywhere, so that rings fill up. */
-static bool has_device_buffers(int rank, uint64_t call)
-{
-    uint64_t bits = mix(seed + call);
-
-    return bits % 3 != 0 || (bits >> (8 + rank)) % 2 != 0;
-}
-
-static bool all_have_device_buffers(int ranks, uint64_t call)
-{
-    for (int rank = 0; rank < ranks; rank++) {
-        if (!has_device_buffers(rank, call)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 struct rank {
     struct gf_agree_board *board;
     int me, ranks;
@@ -170,7 +135,7 @@ static void *make_calls(void *argument)
 
     for (uint64_t call = 1; call <= CALLS; call++) {
         enum gf_agree_verdict verdict;
-        if (!has_device_buffers(rank->me, call)) {
+        if (!has_device_buffers(seed, rank->me, call)) {
             gf_agree_line_host(mine, call);
             continue;
         }
@@ -181,7 +146,7 @@ static void *make_calls(void *argument)
         while ((verdict = gf_agree_board_verdict(rank->board, rank->ranks, call)) == GF_AGREE_UNKNOWN) {
             sched_yield();
         }
-        rank->wrong += (verdict == GF_AGREE_NATIVE) != all_have_device_buffers(rank->ranks, call);
+        rank->wrong += (verdict == GF_AGREE_NATIVE) != all_have_device_buffers(seed, rank->ranks, call);
         if (mix(call * 31 + (uint64_t)rank->me) % 8 == 0) {
             sched_yield();       /* others go ahead before this one has settled */
         }
