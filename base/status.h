@@ -29,6 +29,7 @@ struct gf_reason {
     char text[320];
 };
 
+/* Fills it as snprintf does; what is too long is cut. Accepts null. */
 void gf_reason_set(struct gf_reason *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

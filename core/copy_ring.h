@@ -22,6 +22,7 @@ struct gf_copy_ring {
     unsigned started, ended;           /* copies so far */
 };
 
+/* Makes the streams; on failure it has none. */
 gf_status gf_copy_ring_create(gf_device *device, struct gf_copy_ring *ring, struct gf_reason *why);
 
 /* Waits for what is under way. Accepts a zeroed one. */

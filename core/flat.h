@@ -47,6 +47,7 @@ struct gf_flat {
     struct gf_flat_list list;
 };
 
+/* Bytes that lie together. */
 struct gf_flat_block {
     int64_t offset;
     uint64_t bytes;
@@ -61,6 +62,7 @@ struct gf_flat_builder {
     size_t capacity;
 };
 
+/* extent: bytes from one element to the next. Nothing is to be freed before the first gf_flat_add. */
 void gf_flat_begin(struct gf_flat_builder *builder, int64_t extent);
 
 /* The next block of at least one byte. GF_ERR_NO_MEMORY with a sentence: abandon it. */
@@ -68,8 +70,11 @@ gf_status gf_flat_add(struct gf_flat_builder *builder, int64_t offset, uint64_t 
 
 /* The description; the builder is used up, also on failure. */
 gf_status gf_flat_finish(struct gf_flat_builder *builder, struct gf_flat *flat, struct gf_reason *why);
+
+/* Ends a builder that shall not be finished. */
 void gf_flat_abandon(struct gf_flat_builder *builder);
 
+/* Accepts one that was freed, or is all zero. */
 void gf_flat_free(struct gf_flat *flat);
 
 /* The number-th block, number < blocks. */

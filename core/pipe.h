@@ -42,6 +42,7 @@ struct gf_pipe_config {
 enum { GF_PIPE_CHUNK_UNIT = 65536 };   /* chunks of short messages are smaller, down to this: the first one must not keep the
                                           receiver waiting for half of the message */
 
+/* Settings that gf_pipe_config_check takes. */
 void gf_pipe_config_default(struct gf_pipe_config *config);
 
 /* The chunks of a message of so many bytes. */
@@ -75,6 +76,7 @@ gf_status gf_pipe_offer_poll(gf_pipe_source *source, uint32_t index, struct gf_r
 /* As gf_offer_withdraw. */
 gf_status gf_pipe_offer_withdraw(gf_pipe_source *source, uint32_t index);
 
+/* Starts the copies for which there is room, and tells receivers of those that have ended. Waits for nothing. */
 enum gf_pipe_turn gf_pipe_source_progress(gf_pipe_source *source);
 
 /* Waits for copies under way. What receivers have not fetched yet stays with them: they keep the memory mapped. Accepts null. */
@@ -100,8 +102,7 @@ gf_status gf_pipe_sink_create(gf_device *device, gf_pipe_sink **sink, struct gf_
 
 /* Fetches the first `bytes` bytes, as gf_pull_start. */
 gf_status gf_pipe_take_start(gf_pipe_sink *sink, const struct gf_offer_name *name, void *to, size_t bytes,
-                             struct gf_pipe_take *take,
-                             struct gf_reason *why);
+                             struct gf_pipe_take *take, struct gf_reason *why);
 
 /* As gf_pull_poll. */
 gf_status gf_pipe_take_poll(gf_pipe_sink *sink, struct gf_pipe_take *take, struct gf_reason *why);
@@ -109,6 +110,7 @@ gf_status gf_pipe_take_poll(gf_pipe_sink *sink, struct gf_pipe_take *take, struc
 /* Ends an offer that will not be taken. */
 gf_status gf_pipe_refuse(gf_pipe_sink *sink, const struct gf_offer_name *name, struct gf_reason *why);
 
+/* The same for what senders have filled. */
 enum gf_pipe_turn gf_pipe_sink_progress(gf_pipe_sink *sink);
 
 /* Waits for copies under way; messages that have not ended never will. Accepts null. */

@@ -84,6 +84,7 @@ struct gf_plan_slot {
 };
 struct gf_plan_slot gf_plan_slot(const struct gf_config *config, enum gf_algorithm algorithm);
 
+/* As settings, reports and tables have it; valid for ever. */
 const char *gf_algorithm_name(enum gf_algorithm algorithm);
 
 #endif

@@ -41,8 +41,11 @@ void gf_pull_config_default(struct gf_pull_config *config);
 
 /* What a user asks for, whatever the size: kernels only where they reach both ends. */
 enum gf_force_pull { GF_FORCE_PULL_AUTO, GF_FORCE_PULL_KERNEL, GF_FORCE_PULL_COPY_ENGINE };
+
+/* Changes the sizes so; AUTO changes nothing. */
 void gf_pull_config_force(struct gf_pull_config *config, enum gf_force_pull force);
 
+/* What there is to know of a message and its ends. */
 struct gf_pull_route {
     size_t bytes;
     bool same_device;              /* both buffers are on one GPU */
@@ -50,6 +53,7 @@ struct gf_pull_route {
     bool to_device;                /* the destination is device memory */
 };
 
+/* The path of a message. Always one that can be had: GF_PULL_STAGE at worst. */
 enum gf_pull_path gf_pull_choose(const struct gf_pull_config *config, const struct gf_pull_route *route);
 
 /* The sentence to that choice, for verbose output; not for every message. */
@@ -60,6 +64,9 @@ struct gf_pull_shape {
     uint32_t blocks, threads;
     uint64_t share;                /* a multiple of GF_LINE */
 };
+
+/* device_blocks: that the device runs at once, at least 1. list: of several items, of
+ * which each block takes one share. */
 void gf_pull_shape_choose(const struct gf_pull_config *config, uint32_t device_blocks, uint64_t bytes, bool list,
                           struct gf_pull_shape *shape);
 

@@ -100,6 +100,9 @@ void gf_cuda_leave(struct gf_cuda_device *device, struct gf_cuda_scope *scope);
 /* Did the program reset the device, or has the driver shut down? Everything in our context is gone then. */
 bool gf_cuda_is_lost(struct gf_cuda_device *device);
 
+/* The functions of the driver's and the device's tables: device.h says what each does, its units, ownership and errors. Any thread
+ * may call them; those of one stream, one thread at a time. They enter our context and leave it, and answer GF_ERR_DEVICE, with a
+ * sentence where there is room for one, to an error of CUDA's that has no status of its own. */
 gf_status gf_cuda_pointer(gf_driver *driver, const void *address, struct gf_pointer *info);
 
 gf_status gf_cuda_alloc(gf_device *device, size_t bytes, void **address, struct gf_reason *why);
@@ -125,12 +128,17 @@ void gf_cuda_vmm_forget_all(struct gf_cuda_device *device);
 
 /* Ten times the major plus the minor compute capability: 90 is sm_90. */
 int gf_cuda_capability(const struct gf_cuda_device *device);
+/* Do GPUs of that capability store and load aligned lines of 128 bytes whole, in their own memory and over NVLink? Those that are
+ * known to. */
 bool gf_cuda_keeps_lines_whole(int capability);
+/* In the device's table. */
 gf_status gf_cuda_whole_lines(gf_device *device, const unsigned char *uuid, struct gf_reason *why);
 
+/* In the device's table. */
 gf_status gf_cuda_ipc_export(gf_device *device, const void *address, struct gf_ipc_handle *handle, struct gf_reason *why);
 gf_status gf_cuda_ipc_open(gf_device *device, const struct gf_ipc_handle *handle, void **address, struct gf_reason *why);
 gf_status gf_cuda_ipc_close(gf_device *device, void *address);
+/* The device ends: closes what is still open. */
 void gf_cuda_ipc_close_all(struct gf_cuda_device *device);
 
 /* A descriptor of memory, for the driver's server; context: the gf_cuda_driver. */
@@ -143,6 +151,7 @@ gf_status gf_cuda_fd_export(struct gf_cuda_device *device, const struct gf_point
 gf_status gf_cuda_fd_import(struct gf_cuda_device *device, const struct gf_cuda_handle *handle, CUdeviceptr *start,
                             CUresult *result, struct gf_reason *why);
 
+/* In the device's table. */
 gf_status gf_cuda_stream_create(gf_device *device, gf_stream **stream, struct gf_reason *why);
 void gf_cuda_stream_destroy(gf_device *device, gf_stream *stream);
 gf_status gf_cuda_copy(gf_device *device, gf_stream *stream, void *to, const void *from, size_t bytes);
@@ -151,13 +160,17 @@ gf_status gf_cuda_stream_query(gf_device *device, gf_stream *stream);
 gf_status gf_cuda_stream_sync(gf_device *device, gf_stream *stream);
 gf_status gf_cuda_device_sync(gf_device *device);
 gf_status gf_cuda_device_query(gf_device *device);
+/* The device ends: waits for the census' kernel and frees what it has. */
 void gf_cuda_census_end(struct gf_cuda_device *device);
+/* What CUDA calls this stream, for as long as it lives. */
 CUstream gf_cuda_stream_handle(gf_stream *stream);
 
+/* In the device's table. */
 gf_status gf_cuda_launch(gf_device *device, gf_stream *stream, enum gf_kernel kernel, int blocks, int threads,
                          const void *arguments, size_t bytes, struct gf_reason *why);
-/* One that is in no table. */
+/* A kernel of our fat binary that is in no table, by the name in it. Else an error: there is none, or no fat binary. */
 gf_status gf_cuda_kernel_find(struct gf_cuda_device *device, const char *name, CUfunction *function);
+/* The device ends: no kernel runs any more. */
 void gf_cuda_kernels_unload(struct gf_cuda_device *device);
 
 #endif

@@ -157,6 +157,7 @@ static inline gf_status gf_device_alloc(gf_device *d, size_t bytes, void **addre
 {
     return d->ops->alloc(d, bytes, address, why);
 }
+
 static inline gf_status gf_device_free(gf_device *d, void *address) { return d->ops->free(d, address); }
 
 /* Device memory as programs have it that use another allocator; free as above. GF_ERR_UNSUPPORTED where the device has none
@@ -167,17 +168,20 @@ static inline gf_status gf_device_alloc_by(gf_device *d, enum gf_allocator by, s
     return d->ops->alloc_by(d, by, bytes, address, why);
 }
 
-/* Host memory that kernels and copy engines reach, page-aligned, zeroed. */
+/* Host memory that kernels and copy engines reach, page-aligned, zeroed; and memory that migrates between host and device. Each
+ * has a free of its own. */
 static inline gf_status gf_device_pinned_alloc(gf_device *d, size_t bytes, void **address, struct gf_reason *why)
 {
     return d->ops->pinned_alloc(d, bytes, address, why);
 }
+
 static inline gf_status gf_device_pinned_free(gf_device *d, void *address) { return d->ops->pinned_free(d, address); }
 
 static inline gf_status gf_device_managed_alloc(gf_device *d, size_t bytes, void **address, struct gf_reason *why)
 {
     return d->ops->managed_alloc(d, bytes, address, why);
 }
+
 static inline gf_status gf_device_managed_free(gf_device *d, void *address) { return d->ops->managed_free(d, address); }
 
 /* Makes existing host memory (a shared segment, page-aligned) reachable for kernels; unregister before unmapping it. */
@@ -185,6 +189,7 @@ static inline gf_status gf_device_host_register(gf_device *d, void *address, siz
 {
     return d->ops->host_register(d, address, bytes, why);
 }
+
 static inline gf_status gf_device_host_unregister(gf_device *d, void *address) { return d->ops->host_unregister(d, address); }
 
 /* The address by which kernels reach this memory (device, pinned, registered, managed or imported); null if they cannot. */
@@ -206,6 +211,7 @@ static inline gf_status gf_device_ipc_open(gf_device *d, const struct gf_ipc_han
 {
     return d->ops->ipc_open(d, handle, address, why);
 }
+
 static inline gf_status gf_device_ipc_close(gf_device *d, void *address) { return d->ops->ipc_close(d, address); }
 
 /* Does an aligned 128-byte store by which a warp of this device writes into memory of the device with that uuid, mapped by IPC,
@@ -221,6 +227,7 @@ static inline gf_status gf_device_stream_create(gf_device *d, gf_stream **stream
 {
     return d->ops->stream_create(d, stream, why);
 }
+
 static inline void gf_device_stream_destroy(gf_device *d, gf_stream *stream) { d->ops->stream_destroy(d, stream); }
 
 /* Queue a copy between any two kinds of memory, or a fill. Pageable host memory is allowed; then the call may wait. */
@@ -234,7 +241,8 @@ static inline gf_status gf_device_fill(gf_device *d, gf_stream *s, void *to, int
     return d->ops->fill(d, s, to, byte, bytes);
 }
 
-/* query: GF_OK when all queued work is done, GF_IN_PROGRESS, or the error it ended with. sync waits for that. */
+/* query: GF_OK when all queued work is done, GF_IN_PROGRESS, or the error it ended with. sync waits for that; gf_device_sync for
+ * all work of this process on the device, the program's too. */
 static inline gf_status gf_device_stream_query(gf_device *d, gf_stream *s) { return d->ops->stream_query(d, s); }
 static inline gf_status gf_device_stream_sync(gf_device *d, gf_stream *s) { return d->ops->stream_sync(d, s); }
 static inline gf_status gf_device_sync(gf_device *d) { return d->ops->device_sync(d); }

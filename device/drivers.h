@@ -13,6 +13,7 @@
 
 #include "device/device.h"
 
+/* Can it be used here? If not, *why. Then get gives the process's one driver, which is never freed. Any thread. */
 bool gf_emulated_available(struct gf_reason *why);
 gf_status gf_emulated_driver_get(gf_driver **driver, struct gf_reason *why);
 

@@ -43,6 +43,7 @@ gf_status gf_host_slots_open(struct gf_host_slots *m, const struct gf_config *co
 /* Idempotent. No copy may be under way. */
 void gf_host_slots_close(struct gf_host_slots *m);
 
+/* Of a rank in the shared memory, as long as it is open: its counters, and its slots for piece number `piece`. */
 struct gf_host_counters *gf_host_slots_counters(const struct gf_host_slots *m, int rank);
 char *gf_host_slots_input(const struct gf_host_slots *m, int rank, uint64_t piece);
 char *gf_host_slots_result(const struct gf_host_slots *m, int rank, uint64_t piece);

@@ -12,6 +12,7 @@ struct gf_proxy_queue {
     struct gf_proxy_task *newest;
 };
 
+/* Any thread, without waiting; the task is the queue's until it is taken. */
 void gf_proxy_queue_push(struct gf_proxy_queue *queue, struct gf_proxy_task *task);
 
 /* All that were pushed, the oldest first; null: none. One thread. What the pushers wrote before is visible. */

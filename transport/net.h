@@ -49,6 +49,7 @@ void gf_net_destroy(struct gf_net *net);
 /* The wire, opened by the first who asks. Any thread. An error: none of the configured ones opens; *why has what each said. */
 gf_status gf_net_open(struct gf_net *net, struct gf_wire **wire, struct gf_reason *why);
 
+/* Constant; the net's. */
 const struct gf_net_config *gf_net_config_of(const struct gf_net *net);
 
 /* Must what has arrived in the slots be flushed before the kernel is told? As the settings say; else not in host memory, which

@@ -13,6 +13,9 @@
     SLOT(send) SLOT(isend) SLOT(isend_init) SLOT(recv) SLOT(irecv) SLOT(irecv_init) SLOT(mrecv) SLOT(imrecv) SLOT(start) \
     SLOT(probe) SLOT(iprobe) SLOT(mprobe) SLOT(improbe)
 
+/* Open MPI calls them with arguments that MPI's bindings have checked, from any thread; count is in elements of `type`, and the
+ * buffer belongs to the program until the request completes. They return OMPI_SUCCESS or an error of MPI, after its sentence
+ * where data in device memory could not be moved. The blocking ones return when send or receive is complete. */
 int gf_pt2pt_send(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, mca_pml_base_send_mode_t mode,
                   ompi_communicator_t *comm);
 int gf_pt2pt_isend(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, mca_pml_base_send_mode_t mode,
@@ -25,10 +28,13 @@ int gf_pt2pt_irecv(void *buffer, size_t count, ompi_datatype_t *type, int peer, 
                    ompi_request_t **request);
 int gf_pt2pt_irecv_init(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,
                         ompi_request_t **request);
+/* Receive what a matched probe has found; *message is MPI_MESSAGE_NULL afterwards. */
 int gf_pt2pt_mrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message,
                    ompi_status_public_t *status);
 int gf_pt2pt_imrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message, ompi_request_t **request);
+/* Starts persistent requests, ours and others. */
 int gf_pt2pt_start(size_t count, ompi_request_t **requests);
+/* Look for a message, the blocking ones until there is one; *message is to be received by one of the two above. */
 int gf_pt2pt_probe(int peer, int tag, ompi_communicator_t *comm, ompi_status_public_t *status);
 int gf_pt2pt_iprobe(int peer, int tag, ompi_communicator_t *comm, int *matched, ompi_status_public_t *status);
 int gf_pt2pt_mprobe(int peer, int tag, ompi_communicator_t *comm, struct ompi_message_t **message, ompi_status_public_t *status);
