@@ -100,9 +100,9 @@ void gf_cuda_leave(struct gf_cuda_device *device, struct gf_cuda_scope *scope);
 /* Did the program reset the device, or has the driver shut down? Everything in our context is gone then. */
 bool gf_cuda_is_lost(struct gf_cuda_device *device);
 
-/* The functions of the driver's and the device's tables: device.h says what each does, its units, ownership and errors. Any thread
- * may call them; those of one stream, one thread at a time. They enter our context and leave it, and answer GF_ERR_DEVICE, with a
- * sentence where there is room for one, to an error of CUDA's that has no status of its own. */
+/* The functions of the driver's and the device's tables: device.h says what each does, its units, ownership and errors. Any
+ * thread may call them; those of one stream, one thread at a time. They enter our context and leave it, and answer
+ * GF_ERR_DEVICE, with a sentence where there is room for one, to an error of CUDA's that has no status of its own. */
 gf_status gf_cuda_pointer(gf_driver *driver, const void *address, struct gf_pointer *info);
 
 gf_status gf_cuda_alloc(gf_device *device, size_t bytes, void **address, struct gf_reason *why);

@@ -33,11 +33,12 @@
  * a verdict needs others to enter s: MPI promises that they will, and none is held below s. A host rank waits for nobody
  * here, and all waits make MPI's progress. tests/model/agree.pml checks both for small cases, with mutants that fail.
  *
- * Without waiting (agree_later.h). A rank that does not wait for the verdict on s goes on to later calls with s unsettled, so settled
- * stays below s until it has been told; host calls after s publish only that they were entered. (2) holds as before: an entry is
- * overwritten only when all, this rank too, have settled it. Where there is no room now, s is shown later, by whoever asks, and
- * what is after s with it: for the others this rank has not entered yet. It waits for room as a blocking call would, so that
- * nobody waits for ever as long as somebody asks; the program waits for nothing. Blocking calls wait until all before is settled.
+ * Without waiting (agree_later.h). A rank that does not wait for the verdict on s goes on to later calls with s unsettled, so
+ * settled stays below s until it has been told; host calls after s publish only that they were entered. (2) holds as before: an
+ * entry is overwritten only when all, this rank too, have settled it. Where there is no room now, s is shown later, by whoever
+ * asks, and what is after s with it: for the others this rank has not entered yet. It waits for room as a blocking call would,
+ * so that nobody waits for ever as long as somebody asks; the program waits for nothing. Blocking calls wait until all before
+ * is settled.
  *
  * Several nodes (where coll_gpufifo_net lets them be native). Each node has a board, made by its lowest rank, its leader, when
  * the communicator's leader announces its own. A host rank on a node's board makes the node's ranks stage as above, at once.
@@ -120,8 +121,8 @@ static inline void gf_agree_enter_host(mca_coll_gpufifo_module_t *module)
 enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module, gf_status *error, struct gf_reason *why);
 
 /* The same without waiting, on one node, where one thread at most is in MPI. may: can this rank do so? If not, it enters the call
- * as one with host buffers, and stages. Then gf_agree_later_ask, of the agreement's side, tells what is known. Blocking calls with
- * device buffers are made only when there is no ticket any more. */
+ * as one with host buffers, and stages. Then gf_agree_later_ask, of the agreement's side, tells what is known. Blocking calls
+ * with device buffers are made only when there is no ticket any more. */
 bool gf_agree_may_enter_later(mca_coll_gpufifo_module_t *module);
 void gf_agree_enter_later(mca_coll_gpufifo_module_t *module, struct gf_agree_ticket *ticket);
 

@@ -30,8 +30,8 @@ struct gf_agree_later {
 void gf_agree_later_init(struct gf_agree_later *later, struct gf_agree_board *board, int ranks, int me);
 void gf_agree_later_destroy(struct gf_agree_later *later);
 
-/* Enters call `call`, the next one, with device buffers: at once if there is room on the board, else as soon as somebody asks when
- * there is. */
+/* Enters call `call`, the next one, with device buffers: at once if there is room on the board, else as soon as somebody asks
+ * when there is. */
 void gf_agree_later_enter(struct gf_agree_later *later, struct gf_agree_ticket *ticket, uint64_t call);
 
 /* Enters call `call`, the next one, with host buffers: behind those that are not on the board yet. */

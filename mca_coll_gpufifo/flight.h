@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Native calls that the program does not wait for: *flights*. The call returns at once; what is left is done, a step at a time,
- * by whoever comes first: the proxy's thread (proxy/proxy.h), so that the operation completes although the program is elsewhere, or
- * the progress callback of MPI, so that one that is waited for completes soon.
+ * by whoever comes first: the proxy's thread (proxy/proxy.h), so that the operation completes although the program is
+ * elsewhere, or the progress callback of MPI, so that one that is waited for completes soon.
  *
  *     depart ──▶ ASKED ──all have device buffers──▶ AGREED ──its turn──▶ ALOFT ──▶ LANDED
  *                  └──────────── one has not, or not all can map ──────────┴─────▶ DIVERTED: stage it

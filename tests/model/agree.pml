@@ -14,7 +14,8 @@
  *   -DONE_LOOK      the attaching thread does not look at the counter again once the board is known
  *
  * With -DLATER all have the board, and a rank may also enter a device call without waiting; another process finds out about it
- * later, in any order, and shows what had no room. What is done under the lock is one step: the order of its stores is that above.
+ * later, in any order, and shows what had no room. What is done under the lock is one step: the order of its stores is that
+ * above.
  * Mutants of that:
  *   -DHOST_SETTLES  a host call settles all before it, verdict or not
  *   -DLAST_SETTLES  a verdict settles all before it
@@ -231,7 +232,8 @@ inline enter_later(r, s)
 #define ALL_IN(s) (line[0].entered >= s && line[1].entered >= s)
 #endif
 
-/* Finds out about the open calls of rank r, as soon as it can about any of them, and shows what was hidden. At most three calls. */
+/* Finds out about the open calls of rank r, as soon as it can about any of them, and shows what was hidden. At most three
+ * calls. */
 #define CAN_ANSWER(r, s) (later[r].open[s] == SHOWN && ALL_IN(s))
 #define CAN_SHOW(r, s) (later[r].open[s] == HIDDEN && ROOM(r))
 

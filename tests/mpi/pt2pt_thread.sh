@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Point-to-point and non-blocking collectives under ThreadSanitizer, over ob1: random messages and probes, of one thread and of
-# several; collectives that a thread of ours moves on with the program's. Any report fails the run. Without that sanitizer it shows
-# no more than pt2pt.sh and exchange.sh do.
+# several; collectives that a thread of ours moves on with the program's. Any report fails the run. Without that sanitizer it
+# shows no more than pt2pt.sh and exchange.sh do.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 export TSAN_OPTIONS="suppressions=$(cd "${srcdir:-.}" && pwd)/tests/mpi/tsan.supp history_size=4"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Calls with device buffers that do not wait for the verdict: what the line of a rank shows of them; and threads as ranks, each with
- * another thread that asks, in any order: every verdict is compared with what all ranks really passed.
+ * Calls with device buffers that do not wait for the verdict: what the line of a rank shows of them; and threads as ranks, each
+ * with another thread that asks, in any order: every verdict is compared with what all ranks really passed.
  *
  * Usage: test_agree_later [SEED]
  */
