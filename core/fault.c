@@ -20,6 +20,7 @@ static const char *const step_names[GF_FAULT_STEP_COUNT] = {
     [GF_FAULT_PROXY_COPY] = "proxy_copy",
     [GF_FAULT_PROXY_STALL] = "proxy_stall",
     [GF_FAULT_PROXY_DEATH] = "proxy_death",
+    [GF_FAULT_WIRE] = "wire",
 };
 
 static int find_step(const char *name, size_t length)
@@ -76,7 +77,7 @@ gf_status gf_fault_parse(const char *text, int rank, struct gf_fault *fault, str
         if (!end) {
             gf_reason_set(why, "the fault setting \"%s\" is not understood at \"%s\": write step:n, step:n+ or step:n@rank, "
                           "comma-separated, with a step of segment, attach, register, device_alloc, ipc_export, ipc_open, "
-                          "host_segment, launch, proxy, proxy_copy, proxy_stall, proxy_death", text, item);
+                          "host_segment, launch, proxy, proxy_copy, proxy_stall, proxy_death, wire", text, item);
             return GF_ERR_INVALID;
         }
         if (*end == '\0') {

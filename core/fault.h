@@ -23,6 +23,7 @@ enum gf_fault_step {
     GF_FAULT_PROXY_COPY,       /* proxy_copy: a copy that the proxy starts */
     GF_FAULT_PROXY_STALL,      /* proxy_stall: not an error, the proxy does not start a copy in that turn; with "+" never again */
     GF_FAULT_PROXY_DEATH,      /* proxy_death: the process is killed where the proxy would start a copy */
+    GF_FAULT_WIRE,             /* wire: put a message's data over a network, after which its lane is broken */
     GF_FAULT_STEP_COUNT
 };
 

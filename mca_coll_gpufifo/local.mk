@@ -50,6 +50,8 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/pt2pt/probe.c mca_coll_gpufifo/pt2pt/pipes.c mca_coll_gpufifo/pt2pt/pipes.h \
     mca_coll_gpufifo/pt2pt/chunks.c mca_coll_gpufifo/pt2pt/chunks_exchange.c mca_coll_gpufifo/pt2pt/chunks.h \
     mca_coll_gpufifo/pt2pt/chunks_in.c \
+    mca_coll_gpufifo/pt2pt/links.c mca_coll_gpufifo/pt2pt/links.h mca_coll_gpufifo/pt2pt/links_greet.c \
+    mca_coll_gpufifo/pt2pt/links_private.h mca_coll_gpufifo/pt2pt/pml_request.h \
     mca_coll_gpufifo/pt2pt/chunks_lane.h mca_coll_gpufifo/pt2pt/chunks_out.c \
     mca_coll_gpufifo/pt2pt/fetch.c mca_coll_gpufifo/pt2pt/fetch.h mca_coll_gpufifo/pt2pt/tell.c mca_coll_gpufifo/pt2pt/tell.h
 

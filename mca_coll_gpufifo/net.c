@@ -10,6 +10,9 @@
 static const mca_base_var_enum_value_t choices[] = {
     {GF_CHOICE_AUTO, "auto"}, {GF_CHOICE_YES, "yes"}, {GF_CHOICE_NO, "no"}, {0, NULL}};
 
+static const mca_base_var_enum_value_t message_choices[] = {
+    {GF_MESSAGES_AUTO, "auto"}, {GF_MESSAGES_NET, "net"}, {GF_MESSAGES_PML, "pml"}, {0, NULL}};
+
 /* As gf_wires_named knows them. */
 static const char *const names[] = {[GF_NET_VERBS] = "verbs", [GF_NET_UCX] = "ucx", [GF_NET_ANY] = "auto"};
 
@@ -20,7 +23,7 @@ static void register_number(const char *name, const char *help, int *storage)
 
 void gf_net_params_register(struct gf_net_params *params)
 {
-    *params = (struct gf_net_params){.gid_index = -1, .group = 1};
+    *params = (struct gf_net_params){.gid_index = -1, .group = 1, .message_bytes = (size_t)256 * 1024};
     gf_params_register_variable("net_adapter",
         "The adapter that verbs uses, as mlx5_0; empty: the one nearest to the device",
         MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_5, &params->adapter);
@@ -42,6 +45,13 @@ void gf_net_params_register(struct gf_net_params *params)
     gf_params_register_variable("net_flush",
         "Whether a device is made to see what has arrived before its kernels are told: auto (where it is needed), yes or no",
         MCA_BASE_VAR_TYPE_INT, choices, OPAL_INFO_LVL_9, &params->flush);
+    gf_params_register_variable("net_messages",
+        "How messages between nodes go where coll_gpufifo_net is not off: auto (by the network from "
+        "coll_gpufifo_net_message_bytes on), net (by the network, all that are not staged), or pml (in pieces over MPI)",
+        MCA_BASE_VAR_TYPE_INT, message_choices, OPAL_INFO_LVL_5, &params->messages);
+    gf_params_register_variable("net_message_bytes",
+        "Least message in bytes that goes by the network between nodes; shorter ones go in pieces over MPI, or are staged",
+        MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_5, &params->message_bytes);
 }
 
 bool gf_net_params_can(enum gf_force_net net)
@@ -59,7 +69,7 @@ void gf_net_params_check(struct gf_net_params *params)
     }
 }
 
-static struct gf_net *create(gf_device *device)
+struct gf_net *gf_component_new_net(gf_device *device)
 {
     mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
     const struct gf_net_params *params = &component->net_params;
@@ -93,7 +103,7 @@ struct gf_net *gf_component_net(gf_device *device)
     struct gf_net **net = &component->nets[device->ordinal];
 
     if (!*net) {
-        *net = create(device);
+        *net = gf_component_new_net(device);
     }
     opal_mutex_unlock(&component->lock);
     return *net;

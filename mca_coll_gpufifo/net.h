@@ -9,6 +9,9 @@
 #include "device/device.h"
 #include "transport/net.h"
 
+/* Whether messages between nodes go by the network: from message_bytes on, all that are not staged, or none. */
+enum gf_net_messages { GF_MESSAGES_AUTO, GF_MESSAGES_NET, GF_MESSAGES_PML };
+
 /* The variables as they are registered; their strings are Open MPI's. Written while the component opens, read-only
  * afterwards. */
 struct gf_net_params {
@@ -16,6 +19,8 @@ struct gf_net_params {
     int port, gid_index, service_level, traffic_class, timeout, retries;
     int group;
     int device_memory, flush;          /* enum gf_choice; ints, for the MCA variables */
+    int messages;                      /* enum gf_net_messages, likewise */
+    size_t message_bytes;
 };
 
 /* Registers them, with their defaults. */
@@ -31,5 +36,8 @@ void gf_net_params_check(struct gf_net_params *params);
 /* The net of an open device, made on first use where coll_gpufifo_net is not off, destroyed with the component; thread-safe.
  * Null: none; where one was asked for, that has been reported. */
 struct gf_net *gf_component_net(gf_device *device);
+
+/* One of the caller's own, which whoever has it destroys. Null: none; that has been reported. */
+struct gf_net *gf_component_new_net(gf_device *device);
 
 #endif

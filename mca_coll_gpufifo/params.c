@@ -185,8 +185,8 @@ static void register_sizes(mca_coll_gpufifo_component_t *component)
 static void register_nodes(mca_coll_gpufifo_component_t *component)
 {
     gf_params_register_variable("net",
-        "How large messages of MPI_Allreduce between nodes go: off (through host memory and MPI), verbs, ucx, or auto (verbs "
-        "where it can be had, else ucx). All ranks must have the same value",
+        "How large calls of MPI_Allreduce and large messages between nodes go: off (through host memory and MPI), verbs, ucx, or "
+        "auto (verbs where it can be had, else ucx). All ranks must have the same value",
         MCA_BASE_VAR_TYPE_INT, net_values, OPAL_INFO_LVL_4, &component->net);
     gf_params_register_variable("net_bytes",
         "Least message in bytes that goes so where ranks are on several nodes; shorter ones go through host memory and MPI",

@@ -27,6 +27,7 @@ static const struct {
     [GF_PATH_PT2PT_PULLED] = {"pt2pt_pulled", "fetched by the receiver from the sender's buffer"},
     [GF_PATH_PT2PT_AGENT] = {"pt2pt_agent", "fetched by this process's agent, without a launch, from the sender's buffer"},
     [GF_PATH_PT2PT_PIPED] = {"pt2pt_piped", "copied through host memory in pieces, both copies at once"},
+    [GF_PATH_PT2PT_NET] = {"pt2pt_net", "put into the receiver's memory by the network"},
 };
 
 /* The default reader loads one value from ctx; an atomic counter has the size and alignment of its plain type. */

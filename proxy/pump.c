@@ -16,6 +16,8 @@ struct gf_pump {
     void *ctx;
     gf_proxy *proxy;
     struct gf_proxy_task task;
+    _Atomic unsigned relieved;         /* so often; written by the program */
+    unsigned relieved_seen;            /* the thread's */
     _Atomic bool running;              /* the task is in */
     pthread_mutex_t lock;              /* of the start; guards what follows */
     gf_status failure;                 /* of the start: there will be no other */
@@ -25,7 +27,12 @@ struct gf_pump {
 static enum gf_proxy_turn turn(void *ctx)
 {
     gf_pump *pump = ctx;
+    unsigned relieved = pump->relieved;
 
+    if (relieved != pump->relieved_seen) {
+        pump->relieved_seen = relieved;
+        return GF_PROXY_WAITING;
+    }
     switch (pump->turn(pump->ctx)) {
     case GF_PUMP_MOVED:
         return GF_PROXY_STEADY;
@@ -79,6 +86,11 @@ gf_status gf_pump_wake(gf_pump *pump, struct gf_reason *why)
     }
     gf_proxy_wake(pump->proxy);
     return GF_OK;
+}
+
+void gf_pump_relieve(gf_pump *pump)
+{
+    atomic_fetch_add_explicit(&pump->relieved, 1, memory_order_relaxed);
 }
 
 void gf_pump_destroy(gf_pump *pump)

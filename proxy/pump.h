@@ -23,6 +23,9 @@ gf_status gf_pump_create(enum gf_pump_turn (*turn)(void *ctx), void *ctx, gf_pum
 /* There is work. Any thread. An error: there is no thread, and will be none. A few nanoseconds when the thread is at work. */
 gf_status gf_pump_wake(gf_pump *pump, struct gf_reason *why);
 
+/* The program is at the work itself: the pump's next turn is left out, as one that moved nothing. Any thread. */
+void gf_pump_relieve(gf_pump *pump);
+
 /* Ends the thread after its turn. Accepts null. */
 void gf_pump_destroy(gf_pump *pump);
 

@@ -171,7 +171,7 @@ static gf_status start(gf_pt2pt_request_t *request, const struct gf_rts *rts, vo
     return gf_fetch_start(&request->fetch, rts, target, where, request->pulled, why);
 }
 
-/* This process cannot map what is offered. The sender sees that, and sends chunks instead. */
+/* This process cannot map what is offered, or take it from the network. The sender sees that, and sends chunks instead. */
 static gf_status start_again(gf_pt2pt_request_t *request, const struct gf_rts *rts, struct gf_reason *why)
 {
     const ompi_proc_t *sender = ompi_comm_peer_lookup(request->super.req_comm, status_of(request)->MPI_SOURCE);
@@ -198,6 +198,11 @@ static void learn_sharing(gf_pt2pt_request_t *request)
     }
 }
 
+static bool may_start_again(const struct gf_rts *rts)
+{
+    return (rts->kind == GF_RTS_OFFER || rts->kind == GF_RTS_WIRE) && !mca_coll_gpufifo_component.config.strict;
+}
+
 static bool start_pull(gf_pt2pt_request_t *request, const struct gf_rts *rts)
 {
     struct gf_reason why;
@@ -212,14 +217,14 @@ static bool start_pull(gf_pt2pt_request_t *request, const struct gf_rts *rts)
         return fail(request, status, &why);
     }
     status = start(request, rts, target, &why);
-    if (status == GF_ERR_UNSUPPORTED && rts->kind == GF_RTS_OFFER && !mca_coll_gpufifo_component.config.strict) {
+    if (status == GF_ERR_UNSUPPORTED && may_start_again(rts)) {
         status = start_again(request, rts, &why);
     }
     if (status != GF_OK) {
         return fail(request, status, &why);
     }
     gf_pvars_count(&mca_coll_gpufifo_component.pvars, gf_fetch_path(&request->fetch), request->pulled);
-    gf_pt2pt_tell_fetched(request);
+    gf_pt2pt_tell_fetched(request, &why);
     learn_sharing(request);
     request->phase = GF_PT2PT_PULL;
     return gf_pt2pt_request_pull_on(request);

@@ -130,7 +130,7 @@ static void forget_refused(struct gf_chunks *chunks)
         struct gf_chunks_in *message = *link;
         size_t ignored;
 
-        if (gf_chunks_complete(&message->request, &ignored, &message->status)) {
+        if (gf_pml_complete(&message->request, &ignored, &message->status)) {
             *link = message->next;
             chunks->messages--;
             free(message);
@@ -171,7 +171,7 @@ static bool has_come(struct gf_ear *ear)
 {
     size_t bytes;
 
-    if (!ear->came && gf_chunks_complete(&ear->request, &bytes, &ear->status)) {
+    if (!ear->came && gf_pml_complete(&ear->request, &bytes, &ear->status)) {
         ear->came = true;
         if (bytes != sizeof ear->cts) {
             ear->status = GF_ERR_PEER;

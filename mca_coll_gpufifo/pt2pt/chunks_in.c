@@ -56,7 +56,7 @@ static bool store(struct gf_chunk *chunk)
     if (chunk->copier && gf_copy_ring_full(&chunk->copier->in)) {
         return false;
     }
-    if (!gf_chunks_complete(&chunk->request, &bytes, &message->status)) {
+    if (!gf_pml_complete(&chunk->request, &bytes, &message->status)) {
         return false;
     }
     if (bytes != chunk->bytes && message->status == GF_OK) {
@@ -103,7 +103,7 @@ void gf_lane_receive(struct gf_lane *lane, unsigned depth)
     retire(lane);
     post(lane, depth);
     while ((message = lane->in) != NULL && message->stored == message->chunks &&
-           gf_chunks_complete(&message->request, &ignored, &message->status)) {
+           gf_pml_complete(&message->request, &ignored, &message->status)) {
         lane->in = message->next;
         if (!lane->in) {
             lane->last_in = &lane->in;

@@ -10,7 +10,7 @@
 #include "core/copy_ring.h"
 #include "core/pipe_memory.h"
 #include "mca_coll_gpufifo/pt2pt/chunks.h"
-#include "mca_coll_gpufifo/pt2pt/functions.h"
+#include "mca_coll_gpufifo/pt2pt/pml_request.h"
 #include "mca_coll_gpufifo/stage_pool.h"
 
 /* The copies of one device, either way. */
@@ -94,25 +94,5 @@ void gf_chunk_destroy_oldest(struct gf_lane *lane);
 /* One turn of a lane, of at most so many chunks. (chunks_out.c, chunks_in.c) */
 void gf_lane_send(struct gf_lane *lane, unsigned depth);
 void gf_lane_receive(struct gf_lane *lane, unsigned depth);
-
-/* Is the PML's request complete? Then frees it; *bytes: those received. A request that was never made is complete. */
-static inline bool gf_chunks_complete(ompi_request_t **request, size_t *bytes, gf_status *status)
-{
-    *bytes = 0;
-    if (*request == MPI_REQUEST_NULL) {
-        return true;
-    }
-    if (!REQUEST_COMPLETE(*request)) {
-        return false;
-    }
-    opal_atomic_rmb();
-    *bytes = (*request)->req_status._ucount;
-    if ((*request)->req_status.MPI_ERROR != MPI_SUCCESS && *status == GF_OK) {
-        *status = GF_ERR_PEER;
-    }
-    ompi_request_free(request);
-    *request = MPI_REQUEST_NULL;
-    return true;
-}
 
 #endif

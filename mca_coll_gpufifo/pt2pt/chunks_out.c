@@ -81,7 +81,7 @@ static void retire(struct gf_lane *lane)
         struct gf_chunks_out *message = chunk->message.out;
         size_t ignored;
 
-        if (!gf_chunks_complete(&chunk->request, &ignored, &message->status)) {
+        if (!gf_pml_complete(&chunk->request, &ignored, &message->status)) {
             return;
         }
         message->sent++;

@@ -8,6 +8,7 @@ gf_status gf_fetch_open(struct gf_fetch *fetch, struct gf_rendezvous *rendezvous
                         struct gf_reason *why)
 {
     *fetch = (struct gf_fetch){.kind = (enum gf_rts_kind)rts->kind, .ordinal = ordinal};
+    fetch->links = gf_rendezvous_links(rendezvous);
     switch (fetch->kind) {
     case GF_RTS_OFFER:
         return gf_rendezvous_engine(rendezvous, ordinal, &fetch->engine, why);
@@ -16,7 +17,17 @@ gf_status gf_fetch_open(struct gf_fetch *fetch, struct gf_rendezvous *rendezvous
         return gf_pipes_sink(fetch->pipes, ordinal, &fetch->sink, why);
     case GF_RTS_CHUNKS:
         fetch->chunks = gf_rendezvous_chunks(rendezvous);
+        if (rts->greets) {
+            gf_links_expect(fetch->links, rts->chunks.rank, ordinal);
+        }
         return GF_OK;
+    case GF_RTS_WIRE:
+        fetch->lane = gf_links_from(fetch->links, rts->link.rank);
+        if (fetch->lane) {
+            return GF_OK;
+        }
+        gf_reason_set(why, "rank %d of MPI_COMM_WORLD sends by a network of which it has told nothing", (int)rts->link.rank);
+        return GF_ERR_PEER;
     }
     gf_reason_set(why, "the sender offers a message in an unknown way: use one version of gpufifo in all ranks");
     return GF_ERR_PEER;
@@ -48,6 +59,9 @@ gf_status gf_fetch_start(struct gf_fetch *fetch, const struct gf_rts *rts, void 
     struct gf_offer_name name = rts->offer;
 
     fetch->to = to;
+    if (fetch->lane) {
+        return gf_links_take(fetch->links, fetch->lane, rts->link.id, fetch->ordinal, to, bytes, &fetch->carried, why);
+    }
     if (fetch->chunks) {
         return start_chunks(fetch, rts, to, bytes, why);
     }
@@ -67,6 +81,8 @@ void gf_fetch_refuse(struct gf_fetch *fetch, const struct gf_rts *rts)
         gf_pipe_refuse(fetch->sink, &name, &ignored);
     } else if (fetch->chunks) {
         gf_chunks_refuse(fetch->chunks, &chunks);
+    } else if (fetch->lane) {
+        gf_carrier_refuse(fetch->lane, rts->link.id, false);
     }
 }
 
@@ -77,6 +93,9 @@ enum gf_path gf_fetch_path(const struct gf_fetch *fetch)
 
 gf_status gf_fetch_poll(struct gf_fetch *fetch, struct gf_reason *why)
 {
+    if (fetch->lane) {
+        return gf_carrier_receive_poll(&fetch->carried, why);
+    }
     if (fetch->chunks) {
         return gf_chunks_take_poll(fetch->chunks, &fetch->message, why);
     }

@@ -18,11 +18,14 @@ struct gf_fetch {
     struct gf_pipes *pipes;            /* GF_RTS_PIPE */
     gf_pipe_sink *sink;
     struct gf_chunks *chunks;          /* GF_RTS_CHUNKS */
+    struct gf_links *links;            /* GF_RTS_WIRE */
+    struct gf_carrier_lane *lane;
     int ordinal;                       /* of the device that stores them */
     union {
         struct gf_pull pull;
         struct gf_pipe_take take;
         struct gf_chunks_in message;
+        struct gf_carrier_in carried;
     };
 };
 
@@ -30,7 +33,8 @@ struct gf_fetch {
 gf_status gf_fetch_open(struct gf_fetch *fetch, struct gf_rendezvous *rendezvous, const struct gf_rts *rts, int ordinal,
                         struct gf_reason *why);
 
-/* Starts to fetch the first `bytes`, as gf_pull_start. */
+/* Starts to fetch the first `bytes`, as gf_pull_start. GF_OK of GF_RTS_WIRE: *why says how they come. GF_ERR_UNSUPPORTED of that
+ * or GF_RTS_OFFER: the sender waits to send them in chunks instead. */
 gf_status gf_fetch_start(struct gf_fetch *fetch, const struct gf_rts *rts, void *to, const struct gf_pointer *where, size_t bytes,
                          struct gf_reason *why);
 

@@ -5,7 +5,6 @@
 #include "mca_coll_gpufifo/pt2pt/interpose.h"
 
 #include "ompi/mca/pml/base/base.h"
-#include "opal/runtime/opal_progress.h"
 
 #include "mca_coll_gpufifo/module.h"
 #include "mca_coll_gpufifo/card.h"
@@ -14,8 +13,6 @@
 #include "mca_coll_gpufifo/pt2pt/replace.h"
 #include "mca_coll_gpufifo/pt2pt/queue.h"
 #include "mca_coll_gpufifo/pt2pt/stash.h"
-
-enum { CLOSE_ROUNDS = 1000 };          /* MPI_Finalize must not hang on a request that nobody will complete */
 
 typedef void (*any_function)(void);
 
@@ -134,9 +131,7 @@ void gf_pt2pt_close(void)
     if (!pt2pt->installed) {
         return;
     }
-    for (int round = 0; round < CLOSE_ROUNDS && gf_pt2pt_queue_busy(pt2pt->queue); round++) {
-        opal_progress();
-    }
+    gf_pt2pt_queue_settle(pt2pt->queue);
     restore(pt2pt);
     pt2pt->installed = false;
     pt2pt->near = false;

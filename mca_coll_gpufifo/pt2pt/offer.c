@@ -47,29 +47,48 @@ static gf_status choose_near(gf_pt2pt_request_t *request, int peer, struct gf_rt
     return status;
 }
 
-/* All ways, best first. With the queue's lock held. */
-static gf_status choose(gf_pt2pt_request_t *request, struct gf_rts *rts, struct gf_reason *why)
+/* The ways to any other. With the queue's lock held. */
+static gf_status choose_far(gf_pt2pt_request_t *request, int peer, struct gf_rts *rts, struct gf_reason *why)
 {
-    const ompi_proc_t *peer = ompi_comm_peer_lookup(request->super.req_comm, request->super.req_peer);
+    struct gf_rendezvous *rendezvous = gf_pt2pt_queue_get()->rendezvous;
     const struct gf_pt2pt_bounce *bounce = &request->bounce;
     const struct gf_pointer *where;
     const char *run = gf_pt2pt_bounce_source(bounce, &where);
     struct gf_chunks_name name = {.rank = 0};
-    gf_status status = GF_ERR_UNSUPPORTED;
+    struct gf_link_name link = {.rank = 0};
+    bool greets;
     /* As ordinary data it would be complete as soon as a probe looks at it. */
     bool must = request->mode == MCA_PML_BASE_SEND_SYNCHRONOUS && bounce->bytes == GF_RTS_BYTES;
 
-    if (gf_node_is_ours(request->super.req_comm, request->super.req_peer) &&
-        gf_card_shares_memory(mca_coll_gpufifo_component.pt2pt.cards, request->super.req_comm, request->super.req_peer, why)) {
-        status = choose_near(request, gf_mpi_world_rank(peer), rts, why);
-    }
+    request->offering = (struct gf_offering){.index = 0};
+    gf_status status = gf_links_offer(gf_rendezvous_links(rendezvous), where->ordinal, run, bounce->bytes, peer,
+                                      &request->offering.link, &link, &greets, why);
+
+    rts->kind = GF_RTS_WIRE;
+    rts->link = link;
     if (status == GF_ERR_UNSUPPORTED) {
-        status = gf_rendezvous_offer_chunks(gf_pt2pt_queue_get()->rendezvous, where, run, bounce->bytes, must,
-                                            gf_mpi_world_rank(peer), &request->offering, &name, why);
+        status = gf_rendezvous_offer_chunks(rendezvous, where, run, bounce->bytes, must, peer, &request->offering, &name, why);
         rts->kind = GF_RTS_CHUNKS;
         rts->chunks = name;
+        rts->greets = greets && status == GF_OK;
+    }
+    if (rts->greets) {
+        gf_links_greet(gf_rendezvous_links(rendezvous), peer, where->ordinal);
     }
     return status;
+}
+
+/* All ways, best first. With the queue's lock held. */
+static gf_status choose(gf_pt2pt_request_t *request, struct gf_rts *rts, struct gf_reason *why)
+{
+    int peer = gf_mpi_world_rank(ompi_comm_peer_lookup(request->super.req_comm, request->super.req_peer));
+    gf_status status = GF_ERR_UNSUPPORTED;
+
+    if (gf_node_is_ours(request->super.req_comm, request->super.req_peer) &&
+        gf_card_shares_memory(mca_coll_gpufifo_component.pt2pt.cards, request->super.req_comm, request->super.req_peer, why)) {
+        status = choose_near(request, peer, rts, why);
+    }
+    return status == GF_ERR_UNSUPPORTED ? choose_far(request, peer, rts, why) : status;
 }
 
 /* The buffer must be long enough for data without gaps. Others are packed, and that has ended when their copy is offered. */

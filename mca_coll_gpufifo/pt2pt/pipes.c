@@ -18,10 +18,7 @@ struct gf_pipes {
     struct gf_reason refused[GF_MAX_DEVICES];      /* why there is no source; empty: not tried */
     _Atomic int ordinals;                          /* those in use are below */
     bool busy;                                     /* there may be messages */
-    _Atomic unsigned turns;                        /* by the program */
-    unsigned turns_seen;                           /* by the pump */
-    gf_pump *pump;                                 /* null: there is none,
-and messages rest while the program is outside of MPI */
+    gf_pump *pump;                     /* null: there is none, and messages rest while the program is outside of MPI */
 };
 
 static enum gf_pipe_turn later(enum gf_pipe_turn a, enum gf_pipe_turn b) { return a > b ? a : b; }
@@ -44,17 +41,9 @@ static enum gf_pipe_turn move_all(struct gf_pipes *pipes)
     return turn;
 }
 
-/* While the program is inside MPI it does the work, and the pump keeps out of its way. */
 static enum gf_pump_turn pump_turn(void *ctx)
 {
-    struct gf_pipes *pipes = ctx;
-    unsigned turns = pipes->turns;
-
-    if (turns != pipes->turns_seen) {
-        pipes->turns_seen = turns;
-        return GF_PUMP_WAITING;
-    }
-    switch (move_all(pipes)) {
+    switch (move_all(ctx)) {
     case GF_PIPE_MOVED:
         return GF_PUMP_MOVED;
     case GF_PIPE_WAITING:
@@ -92,7 +81,9 @@ void gf_pipes_destroy(struct gf_pipes *pipes)
 void gf_pipes_progress(struct gf_pipes *pipes)
 {
     if (pipes->busy) {
-        atomic_fetch_add_explicit(&pipes->turns, 1, memory_order_relaxed);
+        if (pipes->pump) {
+            gf_pump_relieve(pipes->pump);
+        }
         pipes->busy = move_all(pipes) != GF_PIPE_IDLE;
     }
 }

@@ -12,6 +12,7 @@
 /* A turn of MPI's progress takes some hundred nanoseconds, in which the end of a message on the device would go unnoticed:
  * where few are waited for, each turn looks so often. */
 enum { LOOKS = 8, FEW = 4 };
+enum { SETTLE_ROUNDS = 1000 };         /* MPI_Finalize must not hang on a request that nobody will complete */
 
 struct gf_pt2pt_queue *gf_pt2pt_queue_create(void)
 {
@@ -33,6 +34,16 @@ struct gf_pt2pt_queue *gf_pt2pt_queue_create(void)
         return NULL;
     }
     return queue;
+}
+
+void gf_pt2pt_queue_settle(struct gf_pt2pt_queue *queue)
+{
+    for (int round = 0; round < SETTLE_ROUNDS && gf_pt2pt_queue_busy(queue); round++) {
+        opal_progress();
+    }
+    if (queue->rendezvous) {
+        gf_links_settle(gf_rendezvous_links(queue->rendezvous));
+    }
 }
 
 void gf_pt2pt_queue_close(struct gf_pt2pt_queue *queue)
@@ -134,7 +145,7 @@ static bool offer_on(gf_pt2pt_request_t *request)
     }
     opal_atomic_rmb();
     end = offer_end(request, &why);
-    if (end == GF_ERR_UNSUPPORTED && request->offering.board) {
+    if (end == GF_ERR_UNSUPPORTED && (request->offering.board || request->offering.link.lane)) {
         end = gf_pt2pt_offer_again(request, &why);
         if (end == GF_OK) {
             return false;
@@ -233,6 +244,7 @@ int gf_pt2pt_queue_progress(void)
     }
     if (queue->rendezvous) {
         gf_chunks_exchange(gf_rendezvous_chunks(queue->rendezvous));
+        gf_links_exchange(gf_rendezvous_links(queue->rendezvous));
     }
     if (!gf_pt2pt_queue_busy(queue) && !(queue->rendezvous && gf_rendezvous_trails(queue->rendezvous))) {
         return 0;

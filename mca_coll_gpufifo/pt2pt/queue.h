@@ -23,6 +23,8 @@ struct gf_pt2pt_queue {
 
 /* Null: no host memory. */
 struct gf_pt2pt_queue *gf_pt2pt_queue_create(void);
+/* Waits a while for what is still under way; the PML is there. */
+void gf_pt2pt_queue_settle(struct gf_pt2pt_queue *queue);
 /* No progress any more, no offers and no pulls; requests may still be freed. Those still under way are left as they are: the
  * PML may still write to their memory. */
 void gf_pt2pt_queue_close(struct gf_pt2pt_queue *queue);

@@ -17,6 +17,7 @@ struct gf_rendezvous {
     int ordinals;                                  /* those in use are below */
     struct gf_pipes *pipes;
     struct gf_chunks *chunks;
+    struct gf_links *links;
     unsigned char *sharing;                        /* enum gf_sharing by rank in MPI_COMM_WORLD: is its device ours? */
     int peers;                                     /* length of that */
     bool failing;                                  /* the last progress of a board failed, which was said */
@@ -31,9 +32,10 @@ struct gf_rendezvous *gf_rendezvous_create(void)
     }
     rendezvous->pipes = gf_pipes_create();
     rendezvous->chunks = gf_chunks_create();
+    rendezvous->links = gf_links_create();
     rendezvous->peers = (int)ompi_process_info.num_procs;
     rendezvous->sharing = calloc((size_t)rendezvous->peers, sizeof *rendezvous->sharing);
-    if (!rendezvous->pipes || !rendezvous->chunks || !rendezvous->sharing) {
+    if (!rendezvous->pipes || !rendezvous->chunks || !rendezvous->links || !rendezvous->sharing) {
         gf_rendezvous_destroy(rendezvous);
         return NULL;
     }
@@ -51,6 +53,7 @@ void gf_rendezvous_destroy(struct gf_rendezvous *rendezvous)
     }
     gf_pipes_destroy(rendezvous->pipes);
     gf_chunks_destroy(rendezvous->chunks);
+    gf_links_destroy(rendezvous->links);
     for (int i = 0; i < rendezvous->ordinals; i++) {
         gf_pull_engine_destroy(rendezvous->engines[i]);
         gf_offer_board_destroy(rendezvous->boards[i]);
@@ -76,6 +79,7 @@ static void progress_board(struct gf_rendezvous *rendezvous, gf_offer_board *boa
 void gf_rendezvous_progress(struct gf_rendezvous *rendezvous)
 {
     gf_pipes_progress(rendezvous->pipes);
+    gf_links_progress(rendezvous->links);
     for (int i = 0; i < rendezvous->ordinals; i++) {
         if (rendezvous->engines[i]) {
             gf_pull_engine_progress(rendezvous->engines[i]);
@@ -302,6 +306,11 @@ struct gf_chunks *gf_rendezvous_chunks(struct gf_rendezvous *rendezvous)
     return rendezvous->chunks;
 }
 
+struct gf_links *gf_rendezvous_links(struct gf_rendezvous *rendezvous)
+{
+    return rendezvous->links;
+}
+
 static void note_sharing(const struct gf_offering *offering)
 {
     enum gf_sharing sharing = gf_offer_sharing(offering->board, offering->index);
@@ -316,6 +325,9 @@ gf_status gf_offering_poll(const struct gf_offering *offering, struct gf_reason 
     if (offering->sharing) {
         note_sharing(offering);
     }
+    if (offering->link.lane) {
+        return gf_links_offer_poll(&offering->link, why);
+    }
     if (offering->chunks) {
         return gf_chunks_offer_poll(offering->chunks, offering->message, why);
     }
@@ -325,6 +337,10 @@ gf_status gf_offering_poll(const struct gf_offering *offering, struct gf_reason 
 
 gf_status gf_offering_withdraw(const struct gf_offering *offering)
 {
+    if (offering->link.lane) {
+        gf_links_offer_withdraw(&offering->link);
+        return GF_OK;
+    }
     if (offering->chunks) {
         gf_chunks_offer_withdraw(offering->chunks, offering->message);
         return GF_OK;
@@ -378,8 +394,7 @@ void gf_rendezvous_prepare(struct gf_rendezvous *rendezvous, int ordinal)
     gf_pull_engine *engine;
 
     (void)gf_rendezvous_engine(rendezvous, ordinal, &engine, &why);
-    if (board_of(rendezvous, ordinal, &board, &why) != GF_OK ||
-        asks_for_host_memory()) {
+    if (board_of(rendezvous, ordinal, &board, &why) != GF_OK || asks_for_host_memory()) {
         gf_pipes_prepare(rendezvous->pipes, ordinal);
     }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What this process needs to offer messages and to fetch offered ones: a board and an engine a device (core/offer_board.h,
- * core/pull.h), made on first use, the pipes for what cannot be mapped (pipes.h), and chunks for
- * peers with whom it shares no memory (chunks.h).
+ * core/pull.h), made on first use, the pipes for what cannot be mapped (pipes.h), and for peers with whom it shares no memory
+ * links (links.h) and chunks (chunks.h).
  *
  * Threads: one at a time; the requests' queue calls it under its lock.
  */
@@ -12,6 +12,7 @@
 #include "core/offer_board.h"
 #include "core/pull.h"
 #include "mca_coll_gpufifo/pt2pt/chunks.h"
+#include "mca_coll_gpufifo/pt2pt/links.h"
 #include "mca_coll_gpufifo/pt2pt/pipes.h"
 
 struct gf_rendezvous;
@@ -32,12 +33,13 @@ bool gf_rendezvous_trails(const struct gf_rendezvous *rendezvous);
 
 /* One end of a message that the receiver fetches. Zeroed: none. */
 struct gf_offering {
-    gf_offer_board *board;             /* one of three */
+    gf_offer_board *board;             /* one of four */
     gf_pipe_source *source;
     struct gf_chunks *chunks;
     uint32_t index;                    /* on the board, or of the source */
     unsigned char *sharing;            /* of a board: where to note what the receiver says; null: of no interest */
     struct gf_chunks_out *message;     /* of chunks */
+    struct gf_link_offer link;         /* of the network: has a lane */
 };
 
 /* As gf_offer_poll and gf_offer_withdraw. */
@@ -74,6 +76,7 @@ struct gf_pipes *gf_rendezvous_pipes(struct gf_rendezvous *rendezvous);
 
 /* Any thread, until destroy. */
 struct gf_chunks *gf_rendezvous_chunks(struct gf_rendezvous *rendezvous);
+struct gf_links *gf_rendezvous_links(struct gf_rendezvous *rendezvous);
 
 /* A device that this process uses, for destinations in host memory. */
 int gf_rendezvous_any_device(void);

@@ -39,6 +39,7 @@ void gf_pt2pt_tell_offered(const gf_pt2pt_request_t *request, const struct gf_re
         [GF_RTS_OFFER] = "offered, the receiver fetches them from this buffer",
         [GF_RTS_PIPE] = "offered, the receiver fetches them from shared host memory",
         [GF_RTS_CHUNKS] = "sent in chunks, while they are copied",
+        [GF_RTS_WIRE] = "announced, and sent by the network once the receiver gives room",
     };
     unsigned kind = ((const struct gf_rts *)request->head)->kind;
 
@@ -50,12 +51,13 @@ void gf_pt2pt_tell_staged(const gf_pt2pt_request_t *request, const struct gf_rea
     tell(request, SENT_STAGED, request->bytes, "staged through host memory", why);
 }
 
-void gf_pt2pt_tell_fetched(const gf_pt2pt_request_t *request)
+void gf_pt2pt_tell_fetched(const gf_pt2pt_request_t *request, const struct gf_reason *how)
 {
     static const char *const ways[] = {
         [GF_RTS_OFFER] = "fetched from the sender's buffer",
         [GF_RTS_PIPE] = "fetched from shared host memory, into which the sender copies them",
         [GF_RTS_CHUNKS] = "received in chunks, while they are copied",
+        [GF_RTS_WIRE] = "received by the network",
     };
     const struct gf_fetch *fetch = &request->fetch;
     struct gf_reason why = {""};
@@ -63,7 +65,8 @@ void gf_pt2pt_tell_fetched(const gf_pt2pt_request_t *request)
     if (fetch->kind == GF_RTS_OFFER && gf_log_shows(&mca_coll_gpufifo_component.log, GF_LOG_PATH)) {
         gf_pull_explain_pull(fetch->engine, &fetch->pull, &why);
     }
-    tell(request, RECEIVED_FETCHED + (unsigned)fetch->kind, request->pulled, ways[fetch->kind], &why);
+    tell(request, RECEIVED_FETCHED + (unsigned)fetch->kind, request->pulled, ways[fetch->kind],
+         fetch->kind == GF_RTS_WIRE ? how : &why);
 }
 
 void gf_pt2pt_tell_unpacked(const gf_pt2pt_request_t *request, size_t bytes)

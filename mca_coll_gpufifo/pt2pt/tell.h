@@ -14,8 +14,8 @@ void gf_pt2pt_tell_offered(const gf_pt2pt_request_t *request, const struct gf_re
 /* A send is staged, for this reason. */
 void gf_pt2pt_tell_staged(const gf_pt2pt_request_t *request, const struct gf_reason *why);
 
-/* A receive has begun to fetch. Its request's status has the sender. */
-void gf_pt2pt_tell_fetched(const gf_pt2pt_request_t *request);
+/* A receive has begun to fetch. Its request's status has the sender. *how: how its data come by the network. */
+void gf_pt2pt_tell_fetched(const gf_pt2pt_request_t *request, const struct gf_reason *how);
 
 /* A receive into device memory got ordinary data of so many bytes. */
 void gf_pt2pt_tell_unpacked(const gf_pt2pt_request_t *request, size_t bytes);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Messages that go through host memory in pieces: where memory cannot be mapped, where no memory can be shared, and between two
-# nodes, which are two host names on this machine.
+# nodes, which are two host names on this machine; and those that the network carries instead, between nodes that are names.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 # Each piece is as small as may be, so that messages have many.
@@ -36,6 +36,33 @@ two_nodes() {
     MPIRUN_OPTIONS="--host node-a:$1,node-b:$1 --mca plm_rsh_agent $agent --mca btl self,vader,tcp"
 }
 
+# By UCX over TCP, after the first one to each rank. The shortest one of test_pt2pt_pipe is staged.
+net=$(cd "$runs_folder" && pwd)/own_node.sh
+by_net="net=ucx net_messages=net pipe_chunk_bytes=65536"
+pipe=$GF_BUILDDIR/tests/mpi/test_pt2pt_pipe
+
+# shellcheck disable=SC2086
+over_net() {
+    run 3 $by_net pipe_bytes=65536 "$net" "a b c" "$pipe" net
+    run 2 $by_net pipe_bytes=60000 "$net" "a b" "$pipe" net threads
+    run 3 $by_net pipe_bytes=2000 "$net" "a b a" "$GF_BUILDDIR/tests/mpi/test_pt2pt_stress" 3 10 "$1"
+}
+
+# What cannot be registered goes another way, and what breaks is told.
+# shellcheck disable=SC2086
+net_troubles() {
+    run_prints "rank 0, MPI_Irecv, .* bytes from rank 1 come in chunks: the step register" 2 $by_net pipe_bytes=60000 verbose=1 \
+        fault=register:1+@0 "$net" "a b" "$pipe" wire
+    run_prints "by way of pinned memory here: the step register" 2 $by_net pipe_bytes=60000 verbose=2 fault=register:5@0 \
+        "$net" "a b" "$pipe" net
+    run_fails "the network to rank 0 broke: it gave up: the step wire" 2 $by_net pipe_bytes=60000 fault=wire:30@0 \
+        "$net" "a b" "$pipe" net
+    run_prints "sent in chunks, while they are copied: coll_gpufifo_net_messages is pml" 2 net=ucx net_messages=pml \
+        pipe_bytes=60000 pipe_chunk_bytes=65536 verbose=1 "$net" "a b" "$pipe" wire
+    run_prints "sent in chunks, while they are copied: less than coll_gpufifo_net_message_bytes" 2 net=ucx pipe_bytes=60000 \
+        pipe_chunk_bytes=65536 verbose=1 "$net" "a b" "$pipe" net
+}
+
 odd_noipc=$(cd "$runs_folder" && pwd)/odd_noipc.sh
 
 run 2 +solo transport=p2p pipe_bytes=60000 "$odd_noipc" "$GF_BUILDDIR/tests/mpi/test_pt2pt_early"
@@ -53,8 +80,18 @@ else
     run 4 pipe_bytes=2000 tests/mpi/test_pt2pt_probe
     MPIRUN_OPTIONS=
 fi
+if grep -q "define HAVE_UCX 1" "$GF_BUILDDIR/config.h"; then
+    export UCX_TLS=tcp
+    over_net 6
+    net_troubles
+else
+    skip 8 "this build has no UCX"
+fi
 if over_ucx; then
     traffic 4
+    if grep -q "define HAVE_UCX 1" "$GF_BUILDDIR/config.h"; then
+        over_net 7
+    fi
 fi
 MPIRUN_OPTIONS="--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include sockets"
 # shellcheck disable=SC2086

@@ -176,26 +176,29 @@ static const struct {
     {"receiver outside", receiver_outside, true},
 };
 
-static unsigned long long piped(const struct paths_counters *counters)
+/* Messages that went so. */
+static unsigned long long count(const struct paths_counters *counters, const char *way)
 {
     struct paths paths;
 
     paths_read(counters, &paths);
     for (int i = 0; i < paths.count; i++) {
-        if (strcmp(paths.path[i].name, "pt2pt_piped") == 0) {
+        if (strcmp(paths.path[i].name, way) == 0) {
             return paths.path[i].calls;
         }
     }
     return 0;
 }
 
-/* Usage: test_pt2pt_pipe [threads] [wire]. wire: the pieces are messages of MPI, which need its progress at both ends. */
+/* Usage: test_pt2pt_pipe [threads] [wire | net]. wire: the pieces are messages of MPI, which need its progress at both ends.
+ * net: the network carries them, after the first one. */
 int main(int argc, char **argv)
 {
     static const enum gpufifo_memory kinds[][2] = {
         {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_DEVICE}, {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_HOST},
         {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_PINNED},
     };
+    const char *way = "pt2pt_piped";
     bool threads = false, wire = false;
     struct paths_counters counters;
     struct harness h;
@@ -203,6 +206,7 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         threads |= strcmp(argv[i], "threads") == 0;
         wire |= strcmp(argv[i], "wire") == 0;
+        way = strcmp(argv[i], "net") == 0 ? "pt2pt_net" : way;
     }
     harness_start(&h, argc, argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     paths_open(&counters);
@@ -210,13 +214,14 @@ int main(int argc, char **argv)
         for (size_t t = 0; t < sizeof tests / sizeof tests[0]; t++) {
             struct ends ends = {.h = &h, .from = kinds[k][0], .to = kinds[k][1], .next = (h.rank + 1) % h.ranks,
                                 .previous = (h.rank + h.ranks - 1) % h.ranks, .name = tests[t].name};
-            unsigned long long before = piped(&counters);
+            unsigned long long before = count(&counters, way);
 
             if (tests[t].alone && wire) {
                 continue;
             }
             tests[t].run(&ends);
-            harness_check(&h, h.rank > 1 || piped(&counters) > before, "%s: no message went in pieces", tests[t].name);
+            harness_check(&h, h.rank > 1 || count(&counters, way) > before, "%s: no message is among %s",
+                          tests[t].name, way);
             MPI_Barrier(MPI_COMM_WORLD);
         }
     }

@@ -15,7 +15,7 @@ enum {
     SOFT_PACKETS = 32,                 /* of a box; at most 64 */
     SOFT_PAYLOAD = 4096,
     SOFT_LINES_MOST = 8,
-    SOFT_ANNOUNCED = 4,
+    SOFT_ANNOUNCED = 32,
     SOFT_FREE = GFTEST_SOFT_KINDS
 };
 enum { SOFT_BREAKING = 1, SOFT_BROKEN = 2 };
@@ -96,6 +96,8 @@ bool soft_is_broken(const struct soft_lane *lane);
 bool soft_drops(struct soft_lane *lane, enum gftest_soft_kind kind);
 
 gf_status soft_announce(struct gf_wire_lane *lane, const struct gf_wire_memory *memory);
+/* That memory is forgotten. */
+void soft_withdraw(struct soft_lane *lane, const struct gf_wire_memory *memory);
 gf_status soft_expect(struct gf_wire_lane *lane);
 bool soft_take(struct gf_wire_lane *lane, uint32_t *immediate);
 bool soft_receive(struct soft_lane *lane);

@@ -17,9 +17,12 @@ gf_status soft_announce(struct gf_wire_lane *base, const struct gf_wire_memory *
     struct soft_lane *lane = (struct soft_lane *)base;
 
     pthread_mutex_lock(&wire->lock);
-    bool later = soft_chance(wire, 3);
+    bool later = soft_chance(wire, 3), known = false;
 
-    if (!later) {
+    for (int i = 0; i < lane->announcements; i++) {
+        known = known || lane->announced[i].memory == memory;
+    }
+    if (!later && !known) {
         if (lane->announcements == SOFT_ANNOUNCED) {
             abort();
         }
@@ -27,6 +30,16 @@ gf_status soft_announce(struct gf_wire_lane *base, const struct gf_wire_memory *
     }
     pthread_mutex_unlock(&wire->lock);
     return later ? GF_NO_RESOURCE : GF_OK;
+}
+
+void soft_withdraw(struct soft_lane *lane, const struct gf_wire_memory *memory)
+{
+    for (int i = 0; i < lane->announcements; i++) {
+        if (lane->announced[i].memory == memory) {
+            lane->announced[i] = lane->announced[--lane->announcements];
+            return;
+        }
+    }
 }
 
 gf_status soft_expect(struct gf_wire_lane *base)

@@ -100,6 +100,9 @@ static void forget(struct gf_wire *base, struct gf_wire_memory *memory)
 
     pthread_mutex_lock(&wire->lock);
     wire->memories--;
+    for (struct soft_lane *lane = wire->lanes; lane; lane = lane->next) {
+        soft_withdraw(lane, memory);
+    }
     pthread_mutex_unlock(&wire->lock);
     free(memory->handle);
 }
@@ -280,7 +283,7 @@ static bool transmit(struct soft_lane *lane, struct soft_op *op)
 
         *packet = (struct soft_packet){ .bytes = (uint32_t)bytes, .notifies = notifies && bytes == left, .key = op->to.key,
                                         .address = op->to.address + op->moved, .immediate = op->immediate };
-        memcpy(packet->data, op->from + op->moved, bytes);
+        memcpy(packet->data, bytes > 0 ? op->from + op->moved : packet->data, bytes);
         if (gftest_soft_wants.tamper) {
             gftest_soft_wants.tamper(op->kind, packet->data, bytes, &packet->immediate);
         }

@@ -13,6 +13,7 @@ tests_core_libs = libgftest.la libgfcore.la libgpufifo.la $(CMOCKA_LIBS)
 tests_core_programs = \
     tests/unit/test_agent \
     tests/unit/test_agent_post \
+    tests/unit/test_carrier \
     tests/unit/test_connector \
     tests/unit/test_copied \
     tests/unit/test_core_agent \
@@ -48,7 +49,7 @@ tests_core_programs = \
 check_PROGRAMS += $(tests_core_programs) tests/unit/setup_figures
 TESTS += $(tests_core_programs) tests/unit/scaling.sh
 # The pump's thread and the caller's.
-THREAD_TESTS += tests/unit/test_pipe
+THREAD_TESTS += tests/unit/test_carrier tests/unit/test_pipe
 # The proxy's thread, a copy engine and two that play kernels.
 THREAD_TESTS += tests/unit/test_copied tests/unit/test_net tests/unit/test_net_trouble tests/unit/test_proxy
 
@@ -65,6 +66,9 @@ tests_unit_test_net_SOURCES = tests/unit/test_net.c $(tests_net_sources)
 tests_unit_test_net_LDADD = $(tests_core_libs)
 tests_unit_test_net_trouble_SOURCES = tests/unit/test_net_trouble.c $(tests_net_sources)
 tests_unit_test_net_trouble_LDADD = $(tests_core_libs)
+tests_unit_test_carrier_SOURCES = tests/unit/test_carrier.c tests/unit/carrier_world.c tests/unit/carrier_world.h \
+    $(tests_played_sources)
+tests_unit_test_carrier_LDADD = $(tests_core_libs)
 tests_unit_test_agent_SOURCES = tests/unit/test_agent.c
 tests_unit_test_agent_LDADD = $(tests_core_libs)
 tests_unit_test_agent_post_SOURCES = tests/unit/test_agent_post.c

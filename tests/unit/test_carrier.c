@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages over a network, whole.
+ *   GPUFIFO_TEST_SEED: the seed.
+ */
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/soft_wire.h"
+#include "tests/unit/carrier_world.h"
+#include "tests/unit/fifo_play.h"
+#include "tests/unit/scalar.h"
+
+enum { MESSAGES = 24, MOST_BYTES = 60000 };
+
+/* Many at once both ways, some cut short, received in another order than they were sent. */
+static void run_traffic(enum gf_choice device_memory, bool refuse_device, bool program)
+{
+    uint64_t seed = play_seed(), random = seed;
+    struct message m[MESSAGES];
+    int order[MESSAGES];
+    struct carrier_world w;
+
+    print_message("device memory %d%s%s, seed %llu\n", device_memory, refuse_device ? ", refused" : "",
+                  program ? ", with the program" : "", (unsigned long long)seed);
+    gftest_soft_wants = (struct gftest_soft_wants){ .refuse_device = refuse_device, .put_bytes = 10000 };
+    carrier_world_open(&w, device_memory, seed);
+    w.program = program;
+    for (int i = 0; i < MESSAGES; i++) {
+        size_t bytes = 1 + scalar_random(&random) % MOST_BYTES;
+
+        message_make(&w, &m[i], scalar_random(&random) % 2, (uint64_t)i + 1, bytes,
+             scalar_random(&random) % 3 ? bytes : scalar_random(&random) % (bytes + 1));
+        m[i].to_host = scalar_random(&random) % 4 == 0;
+        assert_int_equal(message_send(&w, &m[i]), GF_OK);
+        order[i] = i;
+    }
+    for (int i = MESSAGES - 1; i >= 0; i--) {
+        int other = (int)(scalar_random(&random) % (uint64_t)(i + 1)), chosen = order[other];
+
+        order[other] = order[i];
+        assert_int_equal(message_receive(&w, &m[chosen]), GF_OK);
+    }
+    messages_await(&w, m, MESSAGES);
+    for (int i = 0; i < MESSAGES; i++) {
+        assert_int_equal(m[i].sent, GF_OK);
+        assert_int_equal(m[i].received, GF_OK);
+        message_expect_data(&m[i]);
+        message_unmake(&w, &m[i]);
+    }
+    carrier_world_close(&w);
+}
+
+static void test_registered(void **state)
+{
+    (void)state;
+    run_traffic(GF_CHOICE_YES, false, false);
+    run_traffic(GF_CHOICE_YES, false, true);
+}
+
+static void test_pieces(void **state)
+{
+    (void)state;
+    run_traffic(GF_CHOICE_NO, false, false);
+    run_traffic(GF_CHOICE_AUTO, true, true);
+}
+
+/* What the wire counts tells which way data went: whole messages, or pieces. */
+static void test_ways(void **state)
+{
+    static const struct { enum gf_choice device_memory; const char *how; uint64_t notifies; } cases[] = {
+        { GF_CHOICE_YES, "registered", 1 }, { GF_CHOICE_NO, "net_device_memory is no", 5 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct message m;
+        struct gf_wire *wire;
+        struct carrier_world w;
+
+        carrier_world_open(&w, cases[i].device_memory, play_seed());
+        message_make(&w, &m, 0, 1, 4 * PIECE_BYTES + 1, 4 * PIECE_BYTES + 1);
+        assert_int_equal(message_send(&w, &m), GF_OK);
+        assert_non_null(strstr(m.out_why.text, cases[i].how));
+        assert_int_equal(message_receive(&w, &m), GF_OK);
+        assert_non_null(strstr(m.in_why.text, cases[i].how));
+        messages_await(&w, &m, 1);
+        message_expect_data(&m);
+        assert_int_equal(gf_net_open(w.nets[0], &wire, NULL), GF_OK);
+        assert_int_equal(wire->ops->counts(wire)->notifies, cases[i].notifies);
+        assert_int_equal(wire->ops->counts(wire)->puts, 0);
+        assert_int_equal(gf_net_open(w.nets[1], &wire, NULL), GF_OK);
+        assert_int_equal(wire->ops->counts(wire)->flushes, cases[i].device_memory == GF_CHOICE_YES);
+        message_unmake(&w, &m);
+        carrier_world_close(&w);
+    }
+}
+
+/* The first registration of the end that sends fails: pieces. The second, too: another way. */
+static void test_registration_fails(void **state)
+{
+    struct message m;
+    struct carrier_world w;
+
+    (void)state;
+    carrier_world_open(&w, GF_CHOICE_YES, play_seed());
+    message_make(&w, &m, 0, 1, 30000, 30000);
+    assert_int_equal(gf_fault_parse("register:1+", 0, &w.faults[0], NULL), GF_OK);
+    assert_int_equal(message_send(&w, &m), GF_ERR_UNSUPPORTED);
+    assert_non_null(strstr(m.out_why.text, "register"));
+    assert_int_equal(gf_fault_parse("register:1", 0, &w.faults[0], NULL), GF_OK);
+    assert_int_equal(gf_fault_parse("register:1", 0, &w.faults[1], NULL), GF_OK);
+    assert_int_equal(message_send(&w, &m), GF_OK);
+    assert_int_equal(message_receive(&w, &m), GF_OK);
+    messages_await(&w, &m, 1);
+    assert_int_equal(m.sent, GF_OK);
+    assert_int_equal(m.received, GF_OK);
+    message_expect_data(&m);
+    message_unmake(&w, &m);
+    carrier_world_close(&w);
+}
+
+static void await_sent(struct message *m)
+{
+    while ((m->sent = gf_carrier_send_poll(&m->out, &m->out_why)) == GF_IN_PROGRESS) {
+        sched_yield();
+    }
+}
+
+/* And messages behind them are not disturbed. */
+static void test_answers(void **state)
+{
+    struct message m[3];
+    struct carrier_world w;
+
+    (void)state;
+    carrier_world_open(&w, GF_CHOICE_AUTO, play_seed());
+    for (int i = 0; i < 3; i++) {
+        message_make(&w, &m[i], 1, (uint64_t)i + 1, 20000, 20000);
+        assert_int_equal(message_send(&w, &m[i]), GF_OK);
+    }
+    gf_carrier_refuse(w.in[1], 1, false);
+    gf_carrier_refuse(w.in[1], 2, true);
+    assert_int_equal(message_receive(&w, &m[2]), GF_OK);
+    messages_await(&w, &m[2], 1);
+    message_expect_data(&m[2]);
+    await_sent(&m[0]);
+    await_sent(&m[1]);
+    assert_int_equal(m[0].sent, GF_ERR_PEER);
+    expect_rank(&m[0].out_why, 6);
+    assert_int_equal(m[1].sent, GF_ERR_UNSUPPORTED);
+    expect_rank(&m[1].out_why, 6);
+    for (int i = 0; i < 3; i++) {
+        message_unmake(&w, &m[i]);
+    }
+    carrier_world_close(&w);
+}
+
+static void test_withdrawn(void **state)
+{
+    struct message m[2];
+    struct carrier_world w;
+
+    (void)state;
+    carrier_world_open(&w, GF_CHOICE_YES, play_seed());
+    for (int i = 0; i < 2; i++) {
+        message_make(&w, &m[i], 0, (uint64_t)i + 1, 5000, 5000);
+        assert_int_equal(message_send(&w, &m[i]), GF_OK);
+    }
+    gf_carrier_send_withdraw(w.out[0], &m[0].out);
+    assert_int_equal(gf_carrier_send_poll(&m[0].out, &m[0].out_why), GF_OK);
+    assert_int_equal(message_receive(&w, &m[1]), GF_OK);
+    messages_await(&w, &m[1], 1);
+    message_expect_data(&m[1]);
+    message_unmake(&w, &m[0]);
+    message_unmake(&w, &m[1]);
+    carrier_world_close(&w);
+}
+
+/* Afterwards each message has ended at both ends, right or with an error that names the peer, and the lane takes none. */
+static void expect_trouble(struct carrier_world *w, bool certain)
+{
+    enum { COUNT = 5 };
+    struct message m[COUNT], late;
+    int failures = 0;
+
+    for (int i = 0; i < COUNT; i++) {
+        message_make(w, &m[i], 0, (uint64_t)i + 1, 15000, 15000);
+        m[i].began = message_send(w, &m[i]) == GF_OK;
+        if (!m[i].began || message_receive(w, &m[i]) != GF_OK) {
+            m[i].received = GF_ERR_PEER;
+        }
+        m[i].sent = m[i].began ? GF_IN_PROGRESS : GF_ERR_PEER;
+    }
+    messages_await(w, m, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        if (m[i].received == GF_OK) {
+            message_expect_data(&m[i]);
+        } else if (m[i].began) {
+            assert_int_equal(m[i].received, GF_ERR_PEER);
+            expect_rank(&m[i].in_why, 6);
+        }
+        if (m[i].sent != GF_OK) {
+            assert_int_equal(m[i].sent, GF_ERR_PEER);
+            expect_rank(&m[i].out_why, 7);
+        }
+        failures += m[i].received != GF_OK;
+        message_unmake(w, &m[i]);
+    }
+    if (certain) {
+        assert_true(failures > 0);
+    }
+    message_make(w, &late, 0, 99, 100, 100);
+    if (failures > 0) {
+        assert_int_equal(message_send(w, &late), GF_ERR_UNSUPPORTED);
+        expect_rank(&late.out_why, 7);
+        assert_int_equal(message_receive(w, &late), GF_ERR_PEER);
+        expect_rank(&late.in_why, 6);
+    }
+    message_unmake(w, &late);
+}
+
+/* The lane breaks with the n-th operation of each kind. */
+static void test_dropped(void **state)
+{
+    static const enum gftest_soft_kind kinds[] = { GFTEST_SOFT_PUT, GFTEST_SOFT_NOTIFY, GFTEST_SOFT_LINES, GFTEST_SOFT_FLUSH,
+                                                   GFTEST_SOFT_TAKE };
+
+    (void)state;
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+        for (uint32_t n = 1; n <= 4; n++) {
+            struct carrier_world w;
+
+            gftest_soft_wants = (struct gftest_soft_wants){ .put_bytes = 4000 };
+            carrier_world_open(&w, n % 2 || kinds[kind] == GFTEST_SOFT_FLUSH ? GF_CHOICE_YES : GF_CHOICE_NO, play_seed() + n);
+            gftest_soft_wants.drop[kinds[kind]] = n;
+            expect_trouble(&w, kinds[kind] != GFTEST_SOFT_PUT || n % 2);
+            carrier_world_close(&w);
+        }
+    }
+}
+
+/* One end gives up by itself: the other one learns of it. */
+static void test_gives_up(void **state)
+{
+    (void)state;
+    for (int choice = 0; choice < 2; choice++) {
+        struct carrier_world w;
+
+        carrier_world_open(&w, choice ? GF_CHOICE_YES : GF_CHOICE_NO, play_seed());
+        assert_int_equal(gf_fault_parse("wire:3", 0, &w.faults[0], NULL), GF_OK);
+        expect_trouble(&w, true);
+        carrier_world_close(&w);
+    }
+}
+
+static void spoil_credit(enum gftest_soft_kind kind, void *data, size_t bytes, uint32_t *immediate)
+{
+    (void)bytes;
+    (void)immediate;
+    if (kind == GFTEST_SOFT_LINES) {
+        ((uint64_t *)data)[3] += 1 << 20;
+    }
+}
+
+static void spoil_notification(enum gftest_soft_kind kind, void *data, size_t bytes, uint32_t *immediate)
+{
+    (void)data;
+    (void)bytes;
+    *immediate += kind == GFTEST_SOFT_NOTIFY ? 2 : 0;
+}
+
+static void test_wrong_words(void **state)
+{
+    static void (*const spoil[])(enum gftest_soft_kind, void *, size_t, uint32_t *) = { spoil_credit, spoil_notification };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct carrier_world w;
+
+        carrier_world_open(&w, GF_CHOICE_YES, play_seed());
+        gftest_soft_wants.tamper = spoil[i];
+        expect_trouble(&w, true);
+        carrier_world_close(&w);
+    }
+}
+
+/* Messages that nobody has taken when a process ends. */
+static void test_ends_early(void **state)
+{
+    struct message m;
+    struct carrier_world w;
+
+    (void)state;
+    carrier_world_open(&w, GF_CHOICE_YES, play_seed());
+    message_make(&w, &m, 0, 1, 5000, 5000);
+    assert_int_equal(message_send(&w, &m), GF_OK);
+    assert_true(gf_carrier_busy(w.carriers[0]));
+    assert_false(gf_carrier_busy(w.carriers[1]));
+    message_unmake(&w, &m);
+    carrier_world_close(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_registered), cmocka_unit_test(test_pieces), cmocka_unit_test(test_ways),
+        cmocka_unit_test(test_registration_fails), cmocka_unit_test(test_answers), cmocka_unit_test(test_withdrawn),
+        cmocka_unit_test(test_dropped), cmocka_unit_test(test_gives_up), cmocka_unit_test(test_wrong_words),
+        cmocka_unit_test(test_ends_early),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the wire knows of memory: the program's, for as long as a message is under way, and the carrier's own pieces.
+ */
+#include "transport/carrier_private.h"
+
+static gf_status register_range(struct gf_carrier *carrier, const struct gf_wire_range *range, struct gf_wire_memory *memory,
+                                struct gf_reason *why)
+{
+    if (gf_fault_hits(carrier->config.fault, GF_FAULT_REGISTER, why)) {
+        return GF_ERR_UNSUPPORTED;
+    }
+    return carrier->wire->ops->register_memory(carrier->wire, range, memory, why);
+}
+
+/* May the wire touch memory of the device? Host memory it may. */
+static bool may_reach(const struct gf_carrier *carrier, bool receives, struct gf_reason *why)
+{
+    const struct gf_wire *wire = carrier->wire;
+
+    if (gf_net_config_of(carrier->config.net)->device_memory == GF_CHOICE_NO) {
+        gf_reason_set(why, "the setting net_device_memory is no");
+    } else if (!wire->caps.device_memory) {
+        gf_reason_set(why, "%s does not reach device memory", wire->name);
+    } else if (receives && gf_net_needs_flush(carrier->config.net, true) && !wire->caps.flush) {
+        gf_reason_set(why, "%s has no flush, which device memory needs", wire->name);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+void gf_carrier_register(struct gf_carrier *carrier, bool receives, struct gf_carrier_data *data, struct gf_reason *why)
+{
+    void *address = data->device ? gf_device_kernel_address(carrier->config.device, data->address) : data->address;
+    const struct gf_wire_range range = { .address = address, .bytes = data->bytes, .device = data->device, .dmabuf = -1 };
+
+    data->registered = data->bytes > 0 && (!data->device || may_reach(carrier, receives, why))
+        && register_range(carrier, &range, &data->wire, why) == GF_OK;
+}
+
+void gf_carrier_forget(struct gf_carrier *carrier, struct gf_carrier_data *data)
+{
+    if (data->registered) {
+        carrier->wire->ops->forget(carrier->wire, &data->wire);
+        data->registered = false;
+    }
+}
+
+void gf_carrier_tell(bool registered, const struct gf_reason *why, struct gf_reason *how)
+{
+    if (registered) {
+        gf_reason_set(how, "this end's buffer is registered");
+    } else {
+        gf_reason_set(how, "by way of pinned memory here: %.200s", why->text);
+    }
+}
+
+static gf_status open_rings(struct gf_carrier *carrier, struct gf_reason *why)
+{
+    if (carrier->rings) {
+        return GF_OK;
+    }
+    gf_status status = gf_copy_ring_create(carrier->config.device, &carrier->out, why);
+
+    if (status == GF_OK) {
+        status = gf_copy_ring_create(carrier->config.device, &carrier->in, why);
+    }
+    carrier->rings = status == GF_OK;
+    if (status != GF_OK) {
+        gf_copy_ring_destroy(&carrier->out);
+    }
+    return status;
+}
+
+gf_status gf_pieces_open(struct gf_carrier *carrier, struct gf_pieces *pieces, struct gf_reason *why)
+{
+    if (pieces->registered) {
+        return GF_OK;
+    }
+    size_t each = carrier->config.piece_bytes, bytes = GF_CARRIER_PIECES * each;
+    gf_status status = open_rings(carrier, why);
+
+    if (status == GF_OK) {
+        status = gf_device_pinned_alloc(carrier->config.device, bytes, &pieces->all, why);
+        pieces->all = status == GF_OK ? pieces->all : NULL;
+    }
+    if (status == GF_OK) {
+        const struct gf_wire_range range = { .address = pieces->all, .bytes = bytes, .dmabuf = -1 };
+
+        status = register_range(carrier, &range, &pieces->wire, why);
+        pieces->registered = status == GF_OK;
+    }
+    if (status != GF_OK) {
+        gf_pieces_close(carrier, pieces);
+        return status;
+    }
+    for (int i = 0; i < GF_CARRIER_PIECES; i++) {
+        pieces->piece[i].memory = pieces->wire.address + (size_t)i * each;
+        gf_pieces_give(pieces, &pieces->piece[i]);
+    }
+    return GF_OK;
+}
+
+void gf_pieces_close(struct gf_carrier *carrier, struct gf_pieces *pieces)
+{
+    if (pieces->registered) {
+        carrier->wire->ops->forget(carrier->wire, &pieces->wire);
+    }
+    if (pieces->all) {
+        gf_device_pinned_free(carrier->config.device, pieces->all);
+    }
+    *pieces = (struct gf_pieces){ .all = NULL };
+}
+
+struct gf_carrier_piece *gf_pieces_take(struct gf_pieces *pieces)
+{
+    struct gf_carrier_piece *piece = pieces->idle;
+
+    if (piece) {
+        pieces->idle = piece->next;
+    }
+    return piece;
+}
+
+void gf_pieces_give(struct gf_pieces *pieces, struct gf_carrier_piece *piece)
+{
+    if (piece) {
+        piece->next = pieces->idle;
+        pieces->idle = piece;
+    }
+}
