@@ -3,6 +3,7 @@
  * Case 24: one rank is killed in the middle of a collective. killed.sh looks at how the others end.
  *
  * Usage: killed_rank RANK CALLS COUNT     rank RANK kills itself after CALLS allreduces of COUNT floats; the others go on calling
+ *        killed_rank RANK CALLS COUNT messages    the same with messages from rank 0 to rank 1
  *        killed_rank none CALLS COUNT     none does; each says when it has made CALLS, and goes on until the job is ended
  */
 #include <mpi.h>
@@ -20,8 +21,8 @@ int main(int argc, char **argv)
     struct harness h;
     struct buffer send, recv;
 
-    if (argc != 4) {
-        fprintf(stderr, "usage: killed_rank RANK|none CALLS COUNT\n");
+    if (argc < 4 || argc > 5 || (argc == 5 && strcmp(argv[4], "messages") != 0)) {
+        fprintf(stderr, "usage: killed_rank RANK|none CALLS COUNT [messages]\n");
         return 2;
     }
     bool nobody = strcmp(argv[1], "none") == 0;
@@ -39,6 +40,12 @@ int main(int argc, char **argv)
         } else if (call == calls && h.rank == victim) {
             kill(getpid(), SIGKILL);
         }
-        MPI_Allreduce(send.data, recv.data, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        if (argc == 4) {
+            MPI_Allreduce(send.data, recv.data, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        } else if (h.rank == 0) {
+            MPI_Send(send.data, count, MPI_FLOAT, 1, 0, MPI_COMM_WORLD);
+        } else {
+            MPI_Recv(recv.data, count, MPI_FLOAT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
     }
 }

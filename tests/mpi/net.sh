@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # MPI_Allreduce over several nodes by coll_gpufifo_net, which here are names on one machine: the ring, whose links between them
-# go by UCX over TCP. The wires alone, and what can go wrong on them, have unit tests.
+# go by UCX over TCP; and what becomes of messages when a rank is killed. The wires alone, and what can go wrong on them, have
+# unit tests, and other messages have pt2pt_pipe.sh.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 if ! grep -q "define HAVE_UCX 1" "$GF_BUILDDIR/config.h"; then
@@ -40,6 +41,7 @@ case $GF_OPENMPI in
     MPIRUN_OPTIONS="$MPIRUN_OPTIONS --enable-recovery"
     run_says "MPI_Allreduce on communicator MPI_COMM_WORLD failed on rank" 3 net=ucx net_bytes=1 \
         "$nodes" "a b b" "$killed" 1 20 100000
+    run_says "the network to rank 1 broke" 2 net=ucx "$nodes" "a b" "$killed" 1 20 100000 messages
     ;;
 esac
 finish
