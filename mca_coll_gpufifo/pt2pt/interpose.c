@@ -132,6 +132,7 @@ void gf_pt2pt_close(void)
         return;
     }
     gf_pt2pt_queue_settle(pt2pt->queue);
+    gf_pt2pt_replace_close();
     restore(pt2pt);
     pt2pt->installed = false;
     pt2pt->near = false;

@@ -24,6 +24,7 @@ struct gf_stash;                       /* stash.h */
 struct gf_pt2pt {
     bool installed;
     _Atomic unsigned told;             /* which ways the log has told of (tell.c) */
+    bool patcher_opened;               /* by us (replace.c) */
     bool near;                         /* another process may send us an RTS: every receive looks */
     mca_pml_base_module_t saved;       /* the table as it was; valid once installed, close included: a late call still passes */
     struct gf_cards *cards;            /* null: no peer sends RTSs to us, and we send none */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "ompi/errhandler/errhandler.h"
+#include "opal/mca/patcher/base/base.h"
 #include "opal/mca/patcher/patcher.h"
 
 #include "mca_coll_gpufifo/pt2pt/bounce.h"
@@ -118,13 +119,38 @@ static int sendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest
     return result;
 }
 
-/* The patcher is there if Open MPI watches memory, which we asked for when the component was opened. */
+/* Open MPI opens its patcher to watch memory, which we asked for when the component was opened. Where it does not watch memory
+ * (--mca memory ^patcher), we open it. */
+static bool have_patcher(struct gf_pt2pt *pt2pt)
+{
+    if (opal_patcher->patch_address) {
+        return true;
+    }
+    if (mca_base_framework_open(&opal_patcher_base_framework, 0) != OPAL_SUCCESS) {
+        return false;
+    }
+    pt2pt->patcher_opened = true;
+    return opal_patcher_base_select() == OPAL_SUCCESS && opal_patcher->patch_address;
+}
+
 void gf_pt2pt_replace_open(void)
 {
-    if (!opal_patcher->patch_address ||
+    struct gf_pt2pt *pt2pt = &mca_coll_gpufifo_component.pt2pt;
+
+    if (!have_patcher(pt2pt) ||
         opal_patcher->patch_address((uintptr_t)PMPI_Sendrecv_replace, (uintptr_t)sendrecv_replace) != OPAL_SUCCESS) {
         gf_log(&mca_coll_gpufifo_component.log, GF_LOG_PATH,
                "%s takes no device buffers: this Open MPI cannot replace functions; use MPI_Sendrecv with a second buffer",
                function_name);
+    }
+}
+
+void gf_pt2pt_replace_close(void)
+{
+    struct gf_pt2pt *pt2pt = &mca_coll_gpufifo_component.pt2pt;
+
+    if (pt2pt->patcher_opened) {
+        pt2pt->patcher_opened = false;
+        mca_base_framework_close(&opal_patcher_base_framework);
     }
 }

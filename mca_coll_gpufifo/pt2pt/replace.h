@@ -7,7 +7,8 @@
 #define GF_MCA_PT2PT_REPLACE_H
 
 /* Puts our function in the place of Open MPI's, or says on the log why not. After the PML's functions are ours. It stays there
- * until Open MPI closes its patcher, in MPI_Finalize. */
+ * until the patcher is closed: by gf_pt2pt_replace_close if nobody but us opened it, else by Open MPI, in MPI_Finalize. */
 void gf_pt2pt_replace_open(void);
+void gf_pt2pt_replace_close(void);
 
 #endif

@@ -192,7 +192,10 @@ tests_mpi_test_pt2pt_types_SOURCES = tests/mpi/test_pt2pt_types.c tests/mpi/pt2p
 tests_mpi_test_pt2pt_types_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_pt2pt_types_LDADD = $(mpi_test_libs)
 check_PROGRAMS += tests/mpi/test_pt2pt_stress
-tests_mpi_test_pt2pt_stress_SOURCES = tests/mpi/test_pt2pt_stress.c tests/mpi/pt2pt_buffers.c tests/mpi/pt2pt_buffers.h
+tests_mpi_test_pt2pt_stress_SOURCES = tests/mpi/test_pt2pt_stress.c tests/mpi/stress.h tests/mpi/stress_plan.c \
+    tests/mpi/stress_calls.c tests/mpi/stress_match.c tests/mpi/stress_exchange.c tests/mpi/stress_complete.c \
+    tests/mpi/stress_placed.c tests/mpi/stress_placed.h tests/mpi/random_types.c tests/mpi/random_types.h \
+    tests/mpi/pt2pt_buffers.c tests/mpi/pt2pt_buffers.h
 tests_mpi_test_pt2pt_stress_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_pt2pt_stress_LDADD = $(mpi_test_libs)
 check_PROGRAMS += tests/mpi/test_pt2pt_absent
@@ -241,9 +244,9 @@ check_PROGRAMS += tests/mpi/test_told
 tests_mpi_test_told_SOURCES = tests/mpi/test_told.c tests/mpi/pt2pt_buffers.c tests/mpi/pt2pt_buffers.h
 tests_mpi_test_told_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_told_LDADD = $(mpi_test_libs)
-TESTS += tests/mpi/pt2pt.sh tests/mpi/pt2pt_pipe.sh tests/mpi/told.sh
-dist_check_SCRIPTS += tests/mpi/pt2pt.sh tests/mpi/pt2pt_pipe.sh tests/mpi/told.sh tests/mpi/odd_noipc.sh tests/mpi/own_gpu.sh \
-    tests/mpi/own_pids.sh
+TESTS += tests/mpi/pt2pt.sh tests/mpi/pt2pt_stress.sh tests/mpi/pt2pt_pipe.sh tests/mpi/told.sh
+dist_check_SCRIPTS += tests/mpi/pt2pt.sh tests/mpi/pt2pt_stress.sh tests/mpi/pt2pt_pipe.sh tests/mpi/told.sh \
+    tests/mpi/odd_noipc.sh tests/mpi/own_gpu.sh tests/mpi/own_pids.sh
 TESTS += tests/mpi/nodes.sh tests/mpi/agree_nodes.sh tests/mpi/net.sh
 dist_check_SCRIPTS += tests/mpi/nodes.sh tests/mpi/agree_nodes.sh tests/mpi/net.sh tests/mpi/own_node.sh tests/mpi/own_net.sh
 check_PROGRAMS += tests/mpi/test_pt2pt_probe

@@ -15,8 +15,6 @@ traffic() {
         run $ranks tests/mpi/test_pt2pt_types
         run $ranks tests/mpi/test_pt2pt_errors
         run $ranks tests/mpi/test_pt2pt_probe
-        run $ranks tests/mpi/test_pt2pt_stress 1 10 "$ranks$1"
-        run $ranks tests/mpi/test_pt2pt_stress 3 10 "$ranks$1"
     done
     run 2 tests/mpi/test_pt2pt_pull
     run 3 tests/mpi/test_pt2pt_absent
@@ -29,12 +27,10 @@ traffic() {
     run_prints "come in chunks: the emulated device has no IPC" 2 verbose=1 "$odd_noipc" "$GF_BUILDDIR/tests/mpi/test_pt2pt"
     run 3 "$odd_noipc" "$GF_BUILDDIR/tests/mpi/test_pt2pt_types"
     run 3 "$odd_noipc" "$GF_BUILDDIR/tests/mpi/test_pt2pt_errors"
-    run 4 "$odd_noipc" "$GF_BUILDDIR/tests/mpi/test_pt2pt_stress" 3 10 "$1"
     run 2 tests/mpi/test_pt2pt threads
     run 2 tests/mpi/test_pt2pt_probe threads
     run 2 +noipc tests/mpi/test_pt2pt_probe
     run 2 +solo tests/mpi/test_pt2pt_probe
-    run 2 +weak tests/mpi/test_pt2pt_stress 1 10 "$1"
     if [ "$GF_OPENMPI" = 4.1 ]; then
         echo "Open MPI 4.1 has no partitioned communication"
     else
@@ -43,9 +39,9 @@ traffic() {
     fi
 }
 
-traffic 1
+traffic
 if over_ucx; then
-    traffic 2
+    traffic
 fi
 
 MPIRUN_OPTIONS="--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include sockets"

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { UNTOUCHED = 0xEE };             /* what buffer_create puts into a buffer */
-
 unsigned char message_byte(int rank, unsigned seed, size_t i)
 {
     return (unsigned char)((rank * 31u + seed * 17u + i * 7u + i / 251u) % 200u);
@@ -37,7 +35,7 @@ void landing_check(const struct ends *ends, struct buffer *buffer, size_t bytes,
     size_t i = 0;
 
     buffer_read(buffer, data);
-    while (i < buffer->bytes && data[i] == (i < bytes ? message_byte(rank, seed, i) : UNTOUCHED)) {
+    while (i < buffer->bytes && data[i] == (i < bytes ? message_byte(rank, seed, i) : BUFFER_UNTOUCHED)) {
         i++;
     }
     harness_check(ends->h, i == buffer->bytes, "%s: byte %zu of %zu (%zu received) is 0x%02x", ends->name, i, buffer->bytes,

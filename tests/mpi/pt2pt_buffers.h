@@ -7,6 +7,8 @@
 
 #include "tests/mpi/harness.h"
 
+enum { BUFFER_UNTOUCHED = 0xEE };      /* what buffer_create puts into a buffer */
+
 /* The two ends of the messages of one test: every rank sends to the next one and receives from the previous one. */
 struct ends {
     struct harness *h;

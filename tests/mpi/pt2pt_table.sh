@@ -10,6 +10,15 @@ for ranks in 1 2; do
     run $ranks $table
     run_prints "the PML's functions stay replaced: somebody replaced ours" $ranks verbose=1 $table above
 done
+
+# MPI_Sendrecv_replace is another matter: the function itself is replaced, by Open MPI's patcher, whether Open MPI uses it or not.
+MPIRUN_OPTIONS="--mca memory ^patcher"
+run 1 $table
+run 2 tests/mpi/test_pt2pt_types
+MPIRUN_OPTIONS="--mca patcher ^overwrite,linux"
+run_prints "MPI_Sendrecv_replace takes no device buffers" 1 verbose=1 tests/mpi/test_pt2pt_errors
+MPIRUN_OPTIONS=
+
 if over_ucx; then
     run 2 $table
 fi

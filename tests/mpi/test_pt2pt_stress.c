@@ -1,225 +1,172 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Random point-to-point traffic between all ranks, of one thread or of several on one communicator:
+ * Random point-to-point traffic between all ranks, of one thread or of several:
  *   test_pt2pt_stress THREADS ROUNDS [SEED]
- * All ranks draw the same plan from the seed, which is printed: who sends how much to whom, from and to which memory, by which
- * calls.
+ * Every call, every kind of memory, datatypes, wildcards, short buffers, intercommunicators. The seed is printed.
  */
-#include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/mpi/pt2pt_buffers.h"
+#include "tests/mpi/stress.h"
 
-enum { MESSAGES = 24, MAX_THREADS = 8 };
-enum { NOTE = 67 };                    /* bytes of the note that announces a large message: probes must tell one from data */
+enum { MAX_THREADS = 8, INTER_TAG = 9 };
 
-enum sending { ISEND, ISSEND, SEND_INIT, SENDINGS };
-enum receiving { IRECV, RECV_INIT, RECV, MRECV, IMRECV, PROBE, IPROBE, RECEIVINGS };
-
-/* One message of the plan, and what this rank has of it. */
-struct message {
-    int source, target, tag;
-    size_t bytes, room;
-    enum gpufifo_memory from, to;
-    enum sending sending;
-    enum receiving receiving;
-    unsigned seed;
-    struct buffer sent, received;
-    MPI_Request send, receive;
-};
-
-struct worker {
-    struct harness h;                  /* of this thread: the counts of checks are its own */
-    int index, rounds;
-    unsigned long long random;
-    pthread_t thread;
-};
-
-static unsigned draw(struct worker *worker, unsigned below)
+/* All requests of this rank that are left. */
+static void complete(struct worker *worker, enum stress_way way)
 {
-    worker->random = worker->random * 6364136223846793005ull + 1442695040888963407ull;
-    return (unsigned)((worker->random >> 33) % below);
-}
+    MPI_Request requests[2 * MESSAGES];
+    MPI_Status statuses[2 * MESSAGES];
+    int codes[2 * MESSAGES], count = 2 * MESSAGES;
 
-static void plan(struct worker *worker, struct message *message, int number)
-{
-    static const enum gpufifo_memory kinds[] = {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_HOST, GPUFIFO_MEMORY_DEVICE,
-                                                GPUFIFO_MEMORY_MANAGED};
-
-    message->source = (int)draw(worker, (unsigned)worker->h.ranks);
-    message->target = (int)draw(worker, (unsigned)worker->h.ranks);
-    message->tag = worker->index * MESSAGES + number;
-    message->bytes = draw(worker, 4) == 0 ? NOTE : draw(worker, 1u << draw(worker, 18));
-    message->room = message->bytes + draw(worker, 2) * draw(worker, 5000);
-    message->from = kinds[draw(worker, 4)];
-    message->to = kinds[draw(worker, 4)];
-    message->sending = draw(worker, SENDINGS);
-    message->receiving = draw(worker, RECEIVINGS);
-    message->seed = draw(worker, 1000);
-    message->send = message->receive = MPI_REQUEST_NULL;
-}
-
-static struct ends ends_of(struct worker *worker, const struct message *message)
-{
-    return (struct ends){.h = &worker->h, .from = message->from, .to = message->to, .name = "stress"};
-}
-
-/* The receives that are posted before anything is sent. */
-static void post(struct worker *worker, struct message *message)
-{
-    struct ends ends = ends_of(worker, message);
-
-    if (message->target != worker->h.rank) {
-        return;
+    for (int i = 0; i < MESSAGES; i++) {
+        requests[i] = worker->receives[i].request;
+        requests[MESSAGES + i] = worker->messages[i].request;
     }
-    landing_create(&ends, &message->received, message->room);
-    if (message->receiving == IRECV) {
-        MPI_Irecv(message->received.data, (int)message->room, MPI_BYTE, message->source, message->tag, MPI_COMM_WORLD,
-                  &message->receive);
-    } else if (message->receiving == RECV_INIT) {
-        MPI_Recv_init(message->received.data, (int)message->room, MPI_BYTE, message->source, message->tag, MPI_COMM_WORLD,
-                      &message->receive);
-        MPI_Start(&message->receive);
+    stress_complete(way, count, requests, statuses, codes);
+    for (int i = 0; i < MESSAGES; i++) {
+        if (worker->receives[i].request != MPI_REQUEST_NULL) {
+            worker->receives[i].status = statuses[i];
+            worker->receives[i].code = codes[i];
+        }
+        harness_check(&worker->h, worker->messages[i].request == MPI_REQUEST_NULL || codes[MESSAGES + i] == MPI_SUCCESS,
+                      "round %d: a send: code %d", worker->round, codes[MESSAGES + i]);
     }
-}
-
-static void send(struct worker *worker, struct message *message)
-{
-    struct ends ends = ends_of(worker, message);
-    const void *data;
-
-    if (message->source != worker->h.rank) {
-        return;
-    }
-    message_create(&ends, &message->sent, message->bytes, message->seed);
-    data = message->sent.data;
-    if (message->sending == ISEND) {
-        MPI_Isend(data, (int)message->bytes, MPI_BYTE, message->target, message->tag, MPI_COMM_WORLD, &message->send);
-    } else if (message->sending == ISSEND) {
-        MPI_Issend(data, (int)message->bytes, MPI_BYTE, message->target, message->tag, MPI_COMM_WORLD, &message->send);
-    } else {
-        MPI_Send_init(data, (int)message->bytes, MPI_BYTE, message->target, message->tag, MPI_COMM_WORLD, &message->send);
-        MPI_Start(&message->send);
-    }
-}
-
-/* Without taking it. */
-static void probe(const struct ends *ends, const struct message *message)
-{
-    MPI_Status status;
-    int there = 0;
-
-    if (message->receiving == PROBE) {
-        MPI_Probe(message->source, message->tag, MPI_COMM_WORLD, &status);
-    } else {
-        while (!there) {
-            MPI_Iprobe(message->source, message->tag, MPI_COMM_WORLD, &there, &status);
+    for (int i = 0; i < count; i++) {
+        if (requests[i] != MPI_REQUEST_NULL) {
+            MPI_Request_free(&requests[i]);
         }
     }
-    status_check(ends, &status, message->source, message->tag, message->bytes);
 }
 
-/* The receives that come after the sends, and the ends of the others. */
-static void receive(struct worker *worker, struct message *message)
+/* Each rank sends in an order of its own. Nothing of a round is left when the next one starts. */
+static void play(struct worker *worker)
 {
-    struct ends ends = ends_of(worker, message);
-    void *data = message->received.data;
-    int room = (int)message->room;
-    MPI_Message matched;
-    MPI_Status status;
+    enum stress_way way = (enum stress_way)stress_draw(worker, worker->truncating ? FINDING_ERRORS : STRESS_WAYS);
+    bool peeks = stress_draw(worker, 2), exchanges = stress_draw(worker, 2);
 
-    if (message->target != worker->h.rank) {
-        return;
+    for (int i = 0; i < MESSAGES; i++) {
+        if (worker->receives[i].target == worker->h.rank) {
+            stress_post(worker, &worker->receives[i]);
+        }
     }
-    if (message->receiving >= PROBE) {
-        probe(&ends, message);
+    if (worker->fenced) {
+        MPI_Barrier(worker->comms[OWN]);
     }
-    if (message->receiving == RECV || message->receiving >= PROBE) {
-        MPI_Recv(data, room, MPI_BYTE, message->source, message->tag, MPI_COMM_WORLD, &status);
-    } else if (message->receiving == MRECV) {
-        MPI_Mprobe(message->source, message->tag, MPI_COMM_WORLD, &matched, MPI_STATUS_IGNORE);
-        MPI_Mrecv(data, room, MPI_BYTE, &matched, &status);
-    } else if (message->receiving == IMRECV) {
-        MPI_Mprobe(message->source, message->tag, MPI_COMM_WORLD, &matched, MPI_STATUS_IGNORE);
-        MPI_Imrecv(data, room, MPI_BYTE, &matched, &message->receive);
-        MPI_Wait(&message->receive, &status);
-    } else {
-        MPI_Wait(&message->receive, &status);
+    for (int turn = 0; turn < MESSAGES; turn++) {
+        struct message *message = stress_sent(worker, worker->h.rank, turn);
+
+        if (message->source == worker->h.rank) {
+            stress_send(worker, message);
+        }
+        if (peeks) {
+            stress_peek(worker);
+        }
     }
-    if (message->receive != MPI_REQUEST_NULL) {
-        MPI_Request_free(&message->receive);
+    if (exchanges) {
+        stress_exchange(worker);
     }
-    status_check(&ends, &status, message->source, message->tag, message->bytes);
-    landing_check(&ends, &message->received, message->bytes, message->source, message->seed);
+    for (int i = MESSAGES - 1; i >= 0; i--) {
+        if (worker->receives[i].target == worker->h.rank) {
+            stress_receive(worker, &worker->receives[i]);
+        }
+    }
+    complete(worker, way);
+    stress_match(worker);
+    MPI_Barrier(worker->comms[OWN]);
+    for (int i = 0; i < MESSAGES; i++) {
+        if (worker->messages[i].source == worker->h.rank) {
+            placed_destroy(&worker->messages[i].placed, "a send");
+        }
+    }
 }
 
-static void finish_send(struct worker *worker, struct message *message)
-{
-    if (message->source != worker->h.rank) {
-        return;
-    }
-    MPI_Wait(&message->send, MPI_STATUS_IGNORE);
-    if (message->send != MPI_REQUEST_NULL) {
-        MPI_Request_free(&message->send);
-    }
-    buffer_destroy(&message->sent, "stress");
-}
-
-/* Sends go in an order that the rank draws for itself from where the round starts. */
 static void *work(void *argument)
 {
     struct worker *worker = argument;
-    struct message messages[MESSAGES];
 
-    for (int round = 0; round < worker->rounds; round++) {
-        for (int i = 0; i < MESSAGES; i++) {
-            plan(worker, &messages[i], i);
-        }
-        for (int i = 0; i < MESSAGES; i++) {
-            post(worker, &messages[i]);
-        }
-        for (int i = 0; i < MESSAGES; i++) {
-            send(worker, &messages[(i * 5 + worker->h.rank) % MESSAGES]);
-        }
-        for (int i = MESSAGES - 1; i >= 0; i--) {
-            receive(worker, &messages[i]);
-        }
-        for (int i = 0; i < MESSAGES; i++) {
-            finish_send(worker, &messages[i]);
-        }
+    for (worker->round = 0; worker->round < worker->rounds; worker->round++) {
+        stress_plan(worker);
+        play(worker);
     }
     return NULL;
 }
 
+static MPI_Comm returning(MPI_Comm comm)
+{
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    return comm;
+}
+
+static void open_comms(struct worker *worker)
+{
+    int side = worker->h.rank % 2;
+    MPI_Comm half;
+
+    worker->comms[SHARED] = returning(MPI_COMM_WORLD);
+    MPI_Comm_dup(MPI_COMM_WORLD, &worker->comms[OWN]);
+    MPI_Comm_dup(MPI_COMM_WORLD, &worker->pairs);
+    returning(worker->comms[OWN]);
+    if (worker->h.ranks > 1) {
+        MPI_Comm_split(MPI_COMM_WORLD, side, 0, &half);
+        MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - side, INTER_TAG, &worker->comms[INTER]);
+        returning(worker->comms[INTER]);
+        MPI_Comm_free(&half);
+    }
+}
+
+static void close_comms(struct worker *worker)
+{
+    MPI_Comm_free(&worker->comms[OWN]);
+    MPI_Comm_free(&worker->pairs);
+    if (worker->h.ranks > 1) {
+        MPI_Comm_free(&worker->comms[INTER]);
+    }
+}
+
+static void run_all(struct harness *h, int threads, int rounds, uint64_t seed)
+{
+    static struct worker workers[MAX_THREADS];       /* too large for a stack */
+    pthread_t ids[MAX_THREADS];
+
+    for (int i = 0; i < threads; i++) {
+        workers[i] = (struct worker){.h = *h, .index = i, .rounds = rounds, .random = seed * 1000003u + (unsigned)i};
+        workers[i].h.checks = workers[i].h.failures = 0;
+        open_comms(&workers[i]);
+    }
+    for (int i = 1; i < threads; i++) {
+        harness_need(h, pthread_create(&ids[i], NULL, work, &workers[i]), "pthread_create");
+    }
+    work(&workers[0]);
+    for (int i = 0; i < threads; i++) {
+        if (i > 0) {
+            pthread_join(ids[i], NULL);
+        }
+        close_comms(&workers[i]);
+        h->checks += workers[i].h.checks;
+        h->failures += workers[i].h.failures;
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 int main(int argc, char **argv)
 {
-    int threads = argc > 1 ? atoi(argv[1]) : 1, rounds = argc > 2 ? atoi(argv[2]) : 10;
-    unsigned long long seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
-    struct worker workers[MAX_THREADS];
+    int threads = argc > 1 ? atoi(argv[1]) : 1, rounds = argc > 2 ? atoi(argv[2]) : 10, attached;
+    uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
+    void *room;
     struct harness h;
 
     harness_start(&h, argc, argv, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     harness_check(&h, threads >= 1 && threads <= MAX_THREADS, "1 to %d threads, not %d", MAX_THREADS, threads);
     threads = threads < 1 ? 1 : threads > MAX_THREADS ? MAX_THREADS : threads;
     if (h.rank == 0) {
-        printf("test_pt2pt_stress: %d threads, %d rounds, seed %llu\n", threads, rounds, seed);
+        printf("test_pt2pt_stress: %d threads, %d rounds, seed %llu\n", threads, rounds, (unsigned long long)seed);
     }
-    for (int i = 0; i < threads; i++) {
-        workers[i] = (struct worker){.h = h, .index = i, .rounds = rounds, .random = seed * 1000003u + (unsigned)i};
-        workers[i].h.checks = workers[i].h.failures = 0;
-        if (i > 0) {
-            harness_need(&h, pthread_create(&workers[i].thread, NULL, work, &workers[i]), "pthread_create");
-        }
-    }
-    work(&workers[0]);
-    for (int i = 0; i < threads; i++) {
-        if (i > 0) {
-            pthread_join(workers[i].thread, NULL);
-        }
-        h.checks += workers[i].h.checks;
-        h.failures += workers[i].h.failures;
-    }
+    attached = threads * 2 * MESSAGES * (BUFFERED + MPI_BSEND_OVERHEAD);
+    room = host_alloc(&h, (size_t)attached);
+    MPI_Buffer_attach(room, attached);
+    run_all(&h, threads, rounds, seed);
+    MPI_Buffer_detach(&room, &attached);
+    free(room);
     return harness_finish(&h);
 }
