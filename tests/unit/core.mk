@@ -26,6 +26,7 @@ tests_core_programs = \
     tests/unit/test_core_peers \
     tests/unit/test_core_reduce \
     tests/unit/test_core_sweep \
+    tests/unit/test_core_setup \
     tests/unit/test_core_trouble \
     tests/unit/test_exports \
     tests/unit/test_flat \
@@ -69,7 +70,7 @@ tests_unit_test_net_trouble_LDADD = $(tests_core_libs)
 tests_unit_test_carrier_SOURCES = tests/unit/test_carrier.c tests/unit/carrier_world.c tests/unit/carrier_world.h \
     $(tests_played_sources)
 tests_unit_test_carrier_LDADD = $(tests_core_libs)
-tests_unit_test_agent_SOURCES = tests/unit/test_agent.c
+tests_unit_test_agent_SOURCES = tests/unit/test_agent.c tests/unit/agent_device.c tests/unit/agent_device.h
 tests_unit_test_agent_LDADD = $(tests_core_libs)
 tests_unit_test_agent_post_SOURCES = tests/unit/test_agent_post.c
 tests_unit_test_agent_post_LDADD = $(tests_core_libs)
@@ -103,6 +104,8 @@ tests_unit_test_core_reduce_LDADD = $(tests_core_libs)
 tests_unit_test_core_sweep_SOURCES = tests/unit/test_core_sweep.c core/one_shot.c
 tests_unit_test_core_sweep_CPPFLAGS = $(AM_CPPFLAGS) $(small_limits)
 tests_unit_test_core_sweep_LDADD = kernels/tests_unit_libgfsmall_la-kernels_emulated.lo $(tests_core_libs)
+tests_unit_test_core_setup_SOURCES = tests/unit/test_core_setup.c
+tests_unit_test_core_setup_LDADD = $(tests_core_libs)
 tests_unit_test_core_trouble_SOURCES = tests/unit/test_core_trouble.c
 tests_unit_test_core_trouble_LDADD = $(tests_core_libs)
 tests_unit_test_pipe_SOURCES = tests/unit/test_pipe.c

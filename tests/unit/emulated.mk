@@ -25,7 +25,8 @@ tests_unit_test_device_public_SOURCES = tests/unit/test_device_public.c
 tests_unit_test_device_public_LDADD = libgpufifo.la $(CMOCKA_LIBS)
 tests_unit_test_emulated_arena_SOURCES = tests/unit/test_emulated_arena.c
 tests_unit_test_emulated_arena_LDADD = libgpufifo.la $(CMOCKA_LIBS)
-tests_unit_test_emulated_ipc_SOURCES = tests/unit/test_emulated_ipc.c tests/unit/child.h
+tests_unit_test_emulated_ipc_SOURCES = tests/unit/test_emulated_ipc.c tests/unit/ipc_peer.c tests/unit/ipc_peer.h \
+    tests/unit/child.h
 tests_unit_test_emulated_ipc_LDADD = libgpufifo.la $(CMOCKA_LIBS)
 tests_unit_test_emulated_launch_SOURCES = tests/unit/test_emulated_launch.c tests/unit/child.h
 tests_unit_test_emulated_launch_LDADD = libgpufifo.la $(CMOCKA_LIBS)

@@ -14,108 +14,11 @@
 #include <cmocka.h>
 
 #include "device/device.h"
-#include "tests/unit/child.h"
+#include "tests/unit/ipc_peer.h"
 
-enum command_kind { ALLOC, FREE, EXPORT, OPEN, CLOSE, READ, WRITE, QUERY };
-
-/* place: one of the peer's variables, offset: into the memory it points to. */
-struct command {
-    enum command_kind kind;
-    int place;
-    size_t offset;
-    uint64_t value;                    /* to write; bytes to allocate */
-    struct gf_ipc_handle handle;       /* to open */
-};
-
-struct reply {
-    gf_status status;
-    uint64_t value;                    /* that was read */
-    struct gf_pointer info;
-    struct gf_ipc_handle handle;
-    struct gf_reason why;
-};
-
-enum { PLACES = 8, SIZE = 10000 };
+enum { SIZE = 10000 };
 
 static gf_device *device;
-
-static gf_status open_device(void)
-{
-    gf_driver *driver;
-    gf_status status = gf_driver_open("emulated", &driver, NULL);
-    return status == GF_OK ? gf_device_open(driver, 0, &device, NULL) : status;
-}
-
-static uint64_t *kernel_word(char *address, size_t offset)
-{
-    return gf_device_kernel_address(device, address + offset);
-}
-
-static void obey(const struct command *command, char **places, struct reply *reply)
-{
-    void *address = places[command->place];
-
-    switch (command->kind) {
-    case ALLOC:
-        reply->status = gf_device_alloc(device, command->value, &address, &reply->why);
-        places[command->place] = address;
-        break;
-    case FREE:
-        reply->status = gf_device_free(device, address);
-        break;
-    case EXPORT:
-        reply->status = gf_device_ipc_export(device, (char *)address + command->offset, &reply->handle, &reply->why);
-        break;
-    case OPEN:
-        reply->status = gf_device_ipc_open(device, &command->handle, &address, &reply->why);
-        places[command->place] = address;
-        break;
-    case CLOSE:
-        reply->status = gf_device_ipc_close(device, (char *)address + command->offset);
-        break;
-    case READ:
-        reply->value = *kernel_word(address, command->offset);
-        break;
-    case WRITE:
-        *kernel_word(address, command->offset) = command->value;
-        break;
-    case QUERY:
-        reply->status = gf_driver_pointer(device->driver, address, &reply->info);
-        break;
-    }
-}
-
-static int run_peer(void)
-{
-    struct command command;
-    char *places[PLACES] = {NULL};
-
-    if (open_device() != GF_OK) {
-        return 1;
-    }
-    while (read(0, &command, sizeof command) == (ssize_t)sizeof command) {
-        struct reply reply;
-        memset(&reply, 0, sizeof reply);
-        obey(&command, places, &reply);
-        if (write(1, &reply, sizeof reply) != (ssize_t)sizeof reply) {
-            return 1;
-        }
-    }
-    gf_device_close(device);
-    return 0;
-}
-
-static struct reply ask(struct child *peer, const struct command *command)
-{
-    struct reply reply;
-
-    assert_int_equal(write(peer->to, command, sizeof *command), sizeof *command);
-    assert_int_equal(read(peer->from, &reply, sizeof reply), sizeof reply);
-    return reply;
-}
-
-/* The command's further fields by name. */
-#define ASK(peer, what, where, ...) ask(peer, &(struct command){.kind = (what), .place = (where), __VA_ARGS__})
 
 static char *alloc(size_t bytes)
 {
@@ -137,8 +40,8 @@ static void both_processes_see_the_same_bytes(void **state)
     char *mine = alloc(SIZE);
 
     (void)state;
-    *kernel_word(mine, 0) = 11;
-    *kernel_word(mine, 8000) = 22;
+    *ipc_kernel_word(device, mine, 0) = 11;
+    *ipc_kernel_word(device, mine, 8000) = 22;
     struct reply opened = ASK(&peer, OPEN, 0, .handle = export(mine));
     if (opened.status != GF_OK) {
         fail_msg("%s", opened.why.text);
@@ -146,8 +49,8 @@ static void both_processes_see_the_same_bytes(void **state)
     assert_int_equal(ASK(&peer, READ, 0).value, 11);
     assert_int_equal(ASK(&peer, READ, 0, .offset = 8000).value, 22);
     ASK(&peer, WRITE, 0, .offset = 16, .value = 33);
-    assert_int_equal(*kernel_word(mine, 16), 33);
-    *kernel_word(mine, 0) = 44;
+    assert_int_equal(*ipc_kernel_word(device, mine, 16), 33);
+    *ipc_kernel_word(device, mine, 0) = 44;
     assert_int_equal(ASK(&peer, READ, 0).value, 44);
     assert_int_equal(ASK(&peer, CLOSE, 0).status, GF_OK);
     assert_int_equal(child_wait(&peer), 0);
@@ -160,7 +63,7 @@ static void the_offset_of_the_exported_address_is_kept(void **state)
     char *mine = alloc(SIZE);
 
     (void)state;
-    *kernel_word(mine, 4096) = 55;
+    *ipc_kernel_word(device, mine, 4096) = 55;
     assert_int_equal(ASK(&peer, OPEN, 0, .handle = export(mine + 4096)).status, GF_OK);
     assert_int_equal(ASK(&peer, READ, 0).value, 55);
     struct reply queried = ASK(&peer, QUERY, 0);
@@ -177,8 +80,8 @@ static void opens_of_one_allocation_are_counted(void **state)
     char *mine = alloc(SIZE);
 
     (void)state;
-    *kernel_word(mine, 0) = 66;
-    *kernel_word(mine, 512) = 77;
+    *ipc_kernel_word(device, mine, 0) = 66;
+    *ipc_kernel_word(device, mine, 512) = 77;
     ASK(&peer, OPEN, 0, .handle = export(mine));
     ASK(&peer, OPEN, 1, .handle = export(mine + 512));
     assert_ptr_equal((char *)ASK(&peer, QUERY, 0).info.base, (char *)ASK(&peer, QUERY, 1).info.base);
@@ -222,7 +125,7 @@ static void a_handle_to_freed_memory_is_stale(void **state)
     uint64_t old_id = ASK(&peer, QUERY, 0).info.buffer_id;
     assert_int_equal(ASK(&peer, CLOSE, 0).status, GF_OK);
     assert_int_equal(ASK(&peer, OPEN, 1, .handle = export(mine)).status, GF_OK);
-    *kernel_word(mine, 0) = 88;
+    *ipc_kernel_word(device, mine, 0) = 88;
     assert_int_equal(ASK(&peer, READ, 1).value, 88);
     assert_true(ASK(&peer, QUERY, 1).info.buffer_id != old_id);
     assert_int_equal(ASK(&peer, CLOSE, 1).status, GF_OK);
@@ -245,11 +148,11 @@ static void freeing_and_allocating_again_never_shows_old_memory(void **state)
     (void)state;
     for (uint64_t round = 0; round < 500; round++) {
         char *mine = alloc(SIZE);
-        *kernel_word(mine, 0) = round;
-        assert_int_equal(ASK(&peer, OPEN, (int)(round % PLACES), .handle = export(mine)).status, GF_OK);
-        assert_int_equal(ASK(&peer, READ, (int)(round % PLACES)).value, round);
+        *ipc_kernel_word(device, mine, 0) = round;
+        assert_int_equal(ASK(&peer, OPEN, (int)(round % IPC_PLACES), .handle = export(mine)).status, GF_OK);
+        assert_int_equal(ASK(&peer, READ, (int)(round % IPC_PLACES)).value, round);
         gf_device_free(device, mine);
-        assert_int_equal(ASK(&peer, CLOSE, (int)(round % PLACES)).status, GF_OK);
+        assert_int_equal(ASK(&peer, CLOSE, (int)(round % IPC_PLACES)).status, GF_OK);
     }
     assert_int_equal(child_wait(&peer), 0);
 }
@@ -265,7 +168,7 @@ static void mapped_memory_outlives_its_owner(void **state)
     struct gf_ipc_handle handle = ASK(&peer, EXPORT, 0).handle;
     assert_int_equal(gf_device_ipc_open(device, &handle, &theirs, NULL), GF_OK);
     assert_int_equal(child_wait(&peer), 0);
-    assert_int_equal(*kernel_word(theirs, 0), 99);
+    assert_int_equal(*ipc_kernel_word(device, theirs, 0), 99);
     assert_int_equal(gf_device_ipc_close(device, theirs), GF_OK);
 
     struct gf_reason why = {""};
@@ -290,7 +193,7 @@ static void memory_goes_by_descriptor_where_its_allocator_wants_it(void **state)
         if (opened.status != GF_OK) {
             fail_msg("%s", opened.why.text);
         }
-        *kernel_word(memory, 512) = round;
+        *ipc_kernel_word(device, memory, 512) = round;
         assert_int_equal(ASK(&peer, READ, 0).value, round);
         assert_int_equal(ASK(&peer, CLOSE, 0).status, GF_OK);
         assert_int_equal(gf_device_free(device, memory), GF_OK);
@@ -320,7 +223,7 @@ static void what_others_cannot_have_is_not_exported(void **state)
         assert_int_equal(gf_device_alloc_by(device, cases[i].by, SIZE, &memory, NULL), GF_OK);
         assert_int_equal(gf_device_ipc_export(device, memory, &handle, &why), GF_ERR_UNSUPPORTED);
         assert_non_null(strstr(why.text, cases[i].says));
-        *kernel_word(memory, 0) = 5;
+        *ipc_kernel_word(device, memory, 0) = 5;
         assert_int_equal(gf_device_free(device, memory), GF_OK);
     }
 }
@@ -454,7 +357,7 @@ static void freed_memory_is_back_when_no_peer_has_it_mapped(void **state)
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "peer") == 0) {
-        return run_peer();
+        return ipc_peer_run();
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_processes_see_the_same_bytes),
@@ -472,7 +375,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(freed_memory_is_back_when_no_peer_has_it_mapped),
     };
     unsetenv("GPUFIFO_EMULATED");
-    if (open_device() != GF_OK) {
+    if (ipc_open_device(&device) != GF_OK) {
         return 1;
     }
     int failed = cmocka_run_group_tests_name("emulated_ipc", tests, NULL, NULL);
