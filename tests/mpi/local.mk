@@ -7,7 +7,7 @@ mpi_test_libs = tests/mpi/libmpitest.la libgpufifo.la $(MPI_LIBS) -lm -ldl
 
 check_LTLIBRARIES += tests/mpi/libmpitest.la
 tests_mpi_libmpitest_la_SOURCES = tests/mpi/harness.c tests/mpi/harness.h tests/mpi/values.c tests/mpi/values.h \
-    examples/paths.c examples/paths.h
+    tests/mpi/parts.c tests/mpi/parts.h examples/paths.c examples/paths.h
 tests_mpi_libmpitest_la_CPPFLAGS = $(mpi_test_cppflags)
 
 check_PROGRAMS += tests/mpi/test_allreduce

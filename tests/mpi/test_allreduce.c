@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/paths.h"
+#include "tests/mpi/parts.h"
 #include "tests/mpi/values.h"
 
 struct call {
@@ -139,12 +139,32 @@ static void check_bits(struct harness *h)
     }
 }
 
-static void run_part(struct harness *h, const char *part, size_t limit)
+struct test {
+    struct harness *h;
+    size_t limit;              /* of a message, in bytes */
+};
+
+static bool set(void *ctx, const char *name, uint64_t value)
 {
+    struct test *t = ctx;
+
+    if (strcmp(name, "limit") != 0) {
+        return false;
+    }
+    t->limit = value;
+    return true;
+}
+
+static void run_part(void *ctx, const char *part, const struct parts *parts)
+{
+    const struct test *t = ctx;
+    struct harness *h = t->h;
+
+    (void)parts;
     if (strcmp(part, "types") == 0) {
         check_types(h);
     } else if (strcmp(part, "sizes") == 0) {
-        check_sizes(h, limit);
+        check_sizes(h, t->limit);
     } else if (strcmp(part, "kinds") == 0) {
         check_kinds(h);
     } else if (strcmp(part, "bits") == 0) {
@@ -157,24 +177,10 @@ static void run_part(struct harness *h, const char *part, size_t limit)
 int main(int argc, char **argv)
 {
     struct harness h;
-    struct paths_counters counters;
-    const char *path = NULL;
-    size_t limit = 1 << 20;
+    struct test t = { .h = &h, .limit = 1 << 20 };
+    struct parts parts = { .ctx = &t, .run = run_part, .set = set };
 
     harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
-    paths_open(&counters);
-    for (int i = 1; i < argc; i++) {
-        if (strncmp(argv[i], "path=", 5) == 0) {
-            path = argv[i] + 5;
-        } else if (strncmp(argv[i], "limit=", 6) == 0) {
-            limit = strtoull(argv[i] + 6, NULL, 10);
-        } else {
-            run_part(&h, argv[i], limit);
-        }
-    }
-    if (path) {
-        harness_check_path(&h, path, &counters);
-    }
-    paths_close(&counters);
+    parts_run(&h, argc, argv, &parts);
     return harness_finish(&h);
 }

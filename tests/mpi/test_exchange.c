@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/paths.h"
 #include "tests/mpi/exchange_call.h"
+#include "tests/mpi/parts.h"
 
 /* Whoever may write what it has sent does so at once, in every other call: is anybody still fetching it? */
 static void spoil(const struct exchange_source *t, const struct exchange_call *c, struct buffer *buffer, unsigned char *image)
@@ -198,8 +198,12 @@ static void check_empty(struct exchange_source *t)
     }
 }
 
-static void run_part(struct exchange_source *t, const char *part, int rounds)
+static void run_part(void *ctx, const char *part, const struct parts *parts)
 {
+    struct exchange_source *t = ctx;
+    int rounds = parts->rounds;
+
+    show_device(t);
     if (strcmp(part, "random") == 0) {
         check_rounds(t, rounds, true);
     } else if (strcmp(part, "reuse") == 0) {
@@ -217,44 +221,34 @@ static void run_part(struct exchange_source *t, const char *part, int rounds)
     }
 }
 
-static void set_seed(struct exchange_source *t, uint64_t seed)
+static bool set(void *ctx, const char *name, uint64_t value)
 {
-    t->common = seed;
-    t->own = seed * 1000 + (uint64_t)t->h->rank;
+    struct exchange_source *t = ctx;
+
+    if (strcmp(name, "most") == 0) {
+        t->most = (int)value;
+        return true;
+    }
+    if (strcmp(name, "seed") == 0) {
+        t->common = value;
+        t->own = value * 1000 + (uint64_t)t->h->rank;
+        return true;
+    }
+    return false;
 }
 
 int main(int argc, char **argv)
 {
     struct harness h;
     struct exchange_source t = { .h = &h, .most = 3000 };
-    struct paths_counters counters;
-    const char *path = NULL;
-    int rounds = 150;
+    struct parts parts = { .ctx = &t, .run = run_part, .set = set, .rounds = 150 };
 
     harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
     harness_need(&h, h.ranks <= EXCHANGE_PEERS ? MPI_SUCCESS : MPI_ERR_ARG, "at most 16 ranks");
     exchange_make_types(&t);
     exchange_enter(&t, MPI_COMM_WORLD);
-    set_seed(&t, 1);
-    paths_open(&counters);
-    show_device(&t);
-    for (int i = 1; i < argc; i++) {
-        if (strncmp(argv[i], "path=", 5) == 0) {
-            path = argv[i] + 5;
-        } else if (strncmp(argv[i], "rounds=", 7) == 0) {
-            rounds = atoi(argv[i] + 7);
-        } else if (strncmp(argv[i], "most=", 5) == 0) {
-            t.most = atoi(argv[i] + 5);
-        } else if (strncmp(argv[i], "seed=", 5) == 0) {
-            set_seed(&t, strtoull(argv[i] + 5, NULL, 10));
-        } else {
-            run_part(&t, argv[i], rounds);
-        }
-    }
-    if (path) {
-        harness_check_path(&h, path, &counters);
-    }
-    paths_close(&counters);
+    set(&t, "seed", 1);
+    parts_run(&h, argc, argv, &parts);
     exchange_free_types(&t);
     return harness_finish(&h);
 }

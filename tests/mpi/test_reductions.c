@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/paths.h"
+#include "tests/mpi/parts.h"
 #include "tests/mpi/values.h"
 
 enum { PEERS = 16 };
@@ -241,8 +241,11 @@ static void check_communicators(struct test *t, int rounds)
     t->common = common;            /* the groups have drawn unlike numbers of them */
 }
 
-static void run_part(struct test *t, const char *part, int rounds)
+static void run_part(void *ctx, const char *part, const struct parts *parts)
 {
+    struct test *t = ctx;
+    int rounds = parts->rounds;
+
     t->mixed = strcmp(part, "mixed") == 0;
     if (strcmp(part, "random") == 0) {
         check_rounds(t, rounds, true);
@@ -255,41 +258,32 @@ static void run_part(struct test *t, const char *part, int rounds)
     }
 }
 
-static void set_seed(struct test *t, uint64_t seed)
+static bool set(void *ctx, const char *name, uint64_t value)
 {
-    t->common = seed;
-    t->own = seed * 1000 + (uint64_t)t->h->rank;
+    struct test *t = ctx;
+
+    if (strcmp(name, "most") == 0) {
+        t->most = (int)value;
+        return true;
+    }
+    if (strcmp(name, "seed") == 0) {
+        t->common = value;
+        t->own = value * 1000 + (uint64_t)t->h->rank;
+        return true;
+    }
+    return false;
 }
 
 int main(int argc, char **argv)
 {
     struct harness h;
     struct test t = { .h = &h, .most = 3000 };
-    struct paths_counters counters;
-    const char *path = NULL;
-    int rounds = 150;
+    struct parts parts = { .ctx = &t, .run = run_part, .set = set, .rounds = 150 };
 
     harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
     harness_need(&h, h.ranks <= PEERS ? MPI_SUCCESS : MPI_ERR_ARG, "at most 16 ranks");
     enter_comm(&t, MPI_COMM_WORLD);
-    set_seed(&t, 1);
-    paths_open(&counters);
-    for (int i = 1; i < argc; i++) {
-        if (strncmp(argv[i], "path=", 5) == 0) {
-            path = argv[i] + 5;
-        } else if (strncmp(argv[i], "rounds=", 7) == 0) {
-            rounds = atoi(argv[i] + 7);
-        } else if (strncmp(argv[i], "most=", 5) == 0) {
-            t.most = atoi(argv[i] + 5);
-        } else if (strncmp(argv[i], "seed=", 5) == 0) {
-            set_seed(&t, strtoull(argv[i] + 5, NULL, 10));
-        } else {
-            run_part(&t, argv[i], rounds);
-        }
-    }
-    if (path) {
-        harness_check_path(&h, path, &counters);
-    }
-    paths_close(&counters);
+    set(&t, "seed", 1);
+    parts_run(&h, argc, argv, &parts);
     return harness_finish(&h);
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/paths.h"
+#include "tests/mpi/parts.h"
 #include "tests/mpi/values.h"
 
 enum { MOST = 6000, LARGE = 30000, LASTING = 70 };      /* elements of a call; calls that earn a mapping */
@@ -224,8 +224,12 @@ static void check_bits(struct harness *h, const struct paths_counters *counters,
     }
 }
 
-static void run_part(struct harness *h, const char *part, int rounds, const struct paths_counters *counters)
+static void run_part(void *ctx, const char *part, const struct parts *parts)
 {
+    struct harness *h = ctx;
+    const struct paths_counters *counters = &parts->counters;
+    int rounds = parts->rounds;
+
     if (strcmp(part, "reuse") == 0) {
         check_reuse(h, rounds);
     } else if (strcmp(part, "offsets") == 0) {
@@ -249,24 +253,9 @@ static void run_part(struct harness *h, const char *part, int rounds, const stru
 int main(int argc, char **argv)
 {
     struct harness h;
-    struct paths_counters counters;
-    const char *path = NULL;
-    int rounds = 150;
+    struct parts parts = { .ctx = &h, .run = run_part, .rounds = 150 };
 
     harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
-    paths_open(&counters);
-    for (int i = 1; i < argc; i++) {
-        if (strncmp(argv[i], "path=", 5) == 0) {
-            path = argv[i] + 5;
-        } else if (strncmp(argv[i], "rounds=", 7) == 0) {
-            rounds = atoi(argv[i] + 7);
-        } else {
-            run_part(&h, argv[i], rounds, &counters);
-        }
-    }
-    if (path) {
-        harness_check_path(&h, path, &counters);
-    }
-    paths_close(&counters);
+    parts_run(&h, argc, argv, &parts);
     return harness_finish(&h);
 }
