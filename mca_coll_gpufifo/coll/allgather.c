@@ -5,14 +5,6 @@
 #include "mca_coll_gpufifo/coll/describe.h"
 #include "mca_coll_gpufifo/mapped.h"
 
-static struct gf_stage_call allgather(ompi_communicator_t *comm, const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype,
-                                      void *rbuf, gf_mpi_count rcount, ompi_datatype_t *rdtype)
-{
-    struct gf_peers peers = gf_peers_all(comm);
-
-    return gf_describe_allgather(peers, sbuf, (size_t)scount, sdtype, rbuf, gf_layout_equal(peers.from, (size_t)rcount, rdtype));
-}
-
 int gf_coll_allgather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
                       ompi_datatype_t *rdtype, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
@@ -20,7 +12,7 @@ int gf_coll_allgather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sd
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+        call = gf_describe_allgather_equal(gf_peers_all(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
     if (gf_mapped_does(&call, GF_EXCHANGE_ALLGATHER, 0, "MPI_Allgather", module)) {
         return call.result;
@@ -50,7 +42,7 @@ int gf_coll_iallgather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *s
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+        call = gf_describe_allgather_equal(gf_peers_all(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
     if (gf_mapped_departs(&call, GF_EXCHANGE_ALLGATHER, &saved, "MPI_Iallgather", request)) {
         return call.result;
@@ -69,21 +61,13 @@ int gf_coll_allgather_init(const void *sbuf, gf_mpi_count scount, ompi_datatype_
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+        call = gf_describe_allgather_equal(gf_peers_all(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
     if (gf_request_init(&call, comm, "MPI_Allgather_init")) {
         call.result = saved->coll_allgather_init(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm, info,
                                                  request, saved->coll_allgather_init_module);
     }
     return gf_request_return(&call, request);
-}
-
-static struct gf_stage_call allgatherv(ompi_communicator_t *comm, const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype,
-                                       void *rbuf, gf_mpi_counts rcounts, gf_mpi_displs displs, ompi_datatype_t *rdtype)
-{
-    struct gf_peers peers = gf_peers_all(comm);
-
-    return gf_describe_allgather(peers, sbuf, (size_t)scount, sdtype, rbuf, gf_layout_v(peers.from, rcounts, displs, rdtype));
 }
 
 int gf_coll_allgatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_counts rcounts,
@@ -93,7 +77,7 @@ int gf_coll_allgatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *s
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+        call = gf_describe_allgather_v(gf_peers_all(comm), sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
     }
     if (gf_mapped_does(&call, GF_EXCHANGE_ALLGATHER, 0, "MPI_Allgatherv", module)) {
         return call.result;
@@ -123,7 +107,7 @@ int gf_coll_iallgatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+        call = gf_describe_allgather_v(gf_peers_all(comm), sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
     }
     if (gf_mapped_departs(&call, GF_EXCHANGE_ALLGATHER, &saved, "MPI_Iallgatherv", request)) {
         return call.result;
@@ -142,7 +126,7 @@ int gf_coll_allgatherv_init(const void *sbuf, gf_mpi_count scount, ompi_datatype
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+        call = gf_describe_allgather_v(gf_peers_all(comm), sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
     }
     if (gf_request_init(&call, comm, "MPI_Allgatherv_init")) {
         call.result = saved->coll_allgatherv_init(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype, comm,

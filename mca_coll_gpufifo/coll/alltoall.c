@@ -5,15 +5,6 @@
 #include "mca_coll_gpufifo/coll/describe.h"
 #include "mca_coll_gpufifo/mapped.h"
 
-static struct gf_stage_call alltoall(ompi_communicator_t *comm, const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype,
-                                     void *rbuf, gf_mpi_count rcount, ompi_datatype_t *rdtype)
-{
-    struct gf_peers peers = gf_peers_all(comm);
-
-    return gf_describe_alltoall(peers, sbuf, gf_layout_equal(peers.to, (size_t)scount, sdtype),
-                                rbuf, gf_layout_equal(peers.from, (size_t)rcount, rdtype));
-}
-
 int gf_coll_alltoall(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
                      ompi_datatype_t *rdtype, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
@@ -21,7 +12,7 @@ int gf_coll_alltoall(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdt
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+        call = gf_describe_alltoall_equal(gf_peers_all(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
     if (gf_mapped_does(&call, GF_EXCHANGE_ALLTOALL, 0, "MPI_Alltoall", module)) {
         return call.result;
@@ -51,7 +42,7 @@ int gf_coll_ialltoall(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sd
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+        call = gf_describe_alltoall_equal(gf_peers_all(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
     if (gf_mapped_departs(&call, GF_EXCHANGE_ALLTOALL, &saved, "MPI_Ialltoall", request)) {
         return call.result;
@@ -70,23 +61,13 @@ int gf_coll_alltoall_init(const void *sbuf, gf_mpi_count scount, ompi_datatype_t
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+        call = gf_describe_alltoall_equal(gf_peers_all(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
     if (gf_request_init(&call, comm, "MPI_Alltoall_init")) {
         call.result = saved->coll_alltoall_init(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm, info,
                                                 request, saved->coll_alltoall_init_module);
     }
     return gf_request_return(&call, request);
-}
-
-static struct gf_stage_call alltoallv(ompi_communicator_t *comm,
-                                      const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdispls, ompi_datatype_t *sdtype,
-                                      void *rbuf, gf_mpi_counts rcounts, gf_mpi_displs rdispls, ompi_datatype_t *rdtype)
-{
-    struct gf_peers peers = gf_peers_all(comm);
-
-    return gf_describe_alltoall(peers, sbuf, gf_layout_v(peers.to, scounts, sdispls, sdtype),
-                                rbuf, gf_layout_v(peers.from, rcounts, rdispls, rdtype));
 }
 
 int gf_coll_alltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdispls, ompi_datatype_t *sdtype, void *rbuf,
@@ -97,7 +78,7 @@ int gf_coll_alltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdi
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+        call = gf_describe_alltoall_v(gf_peers_all(comm), sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
     }
     if (gf_mapped_does(&call, GF_EXCHANGE_ALLTOALL, 0, "MPI_Alltoallv", module)) {
         return call.result;
@@ -127,7 +108,7 @@ int gf_coll_ialltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sd
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+        call = gf_describe_alltoall_v(gf_peers_all(comm), sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
     }
     if (gf_mapped_departs(&call, GF_EXCHANGE_ALLTOALL, &saved, "MPI_Ialltoallv", request)) {
         return call.result;
@@ -146,7 +127,7 @@ int gf_coll_alltoallv_init(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displ
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+        call = gf_describe_alltoall_v(gf_peers_all(comm), sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
     }
     if (gf_request_init(&call, comm, "MPI_Alltoallv_init")) {
         call.result = saved->coll_alltoallv_init(call.send.host, scounts, sdispls, sdtype, call.recv.host, rcounts, rdispls,

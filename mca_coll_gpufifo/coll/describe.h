@@ -52,6 +52,21 @@ static inline struct gf_stage_call gf_describe_allgather(struct gf_peers peers, 
     return gf_stage_call(sbuf, gf_layout_equal(1, scount, sdtype), rbuf, gf_layout_none(), parts);
 }
 
+/* The same with the arguments of MPI's calls: parts of equal size, or each with its own. */
+static inline struct gf_stage_call gf_describe_allgather_equal(struct gf_peers peers, const void *sbuf, gf_mpi_count scount,
+                                                               ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
+                                                               ompi_datatype_t *rdtype)
+{
+    return gf_describe_allgather(peers, sbuf, (size_t)scount, sdtype, rbuf, gf_layout_equal(peers.from, (size_t)rcount, rdtype));
+}
+
+static inline struct gf_stage_call gf_describe_allgather_v(struct gf_peers peers, const void *sbuf, gf_mpi_count scount,
+                                                           ompi_datatype_t *sdtype, void *rbuf, gf_mpi_counts rcounts,
+                                                           gf_mpi_displs displs, ompi_datatype_t *rdtype)
+{
+    return gf_describe_allgather(peers, sbuf, (size_t)scount, sdtype, rbuf, gf_layout_v(peers.from, rcounts, displs, rdtype));
+}
+
 /* Parts go to the peers, parts come from them. In place: both are in the receive buffer, laid out as `received`; `sent` is then
  * not looked at and may be made of arguments that do not count. */
 static inline struct gf_stage_call gf_describe_alltoall(struct gf_peers peers, const void *sbuf, struct gf_layout sent,
@@ -62,6 +77,22 @@ static inline struct gf_stage_call gf_describe_alltoall(struct gf_peers peers, c
         return gf_stage_call(sbuf, gf_layout_none(), rbuf, received, received);
     }
     return gf_stage_call(sbuf, gf_layout_on_grid(sent, peers.grid), rbuf, gf_layout_none(), received);
+}
+
+static inline struct gf_stage_call gf_describe_alltoall_equal(struct gf_peers peers, const void *sbuf, gf_mpi_count scount,
+                                                              ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
+                                                              ompi_datatype_t *rdtype)
+{
+    return gf_describe_alltoall(peers, sbuf, gf_layout_equal(peers.to, (size_t)scount, sdtype),
+                                rbuf, gf_layout_equal(peers.from, (size_t)rcount, rdtype));
+}
+
+static inline struct gf_stage_call gf_describe_alltoall_v(struct gf_peers peers,
+    const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdispls, ompi_datatype_t *sdtype,
+    void *rbuf, gf_mpi_counts rcounts, gf_mpi_displs rdispls, ompi_datatype_t *rdtype)
+{
+    return gf_describe_alltoall(peers, sbuf, gf_layout_v(peers.to, scounts, sdispls, sdtype),
+                                rbuf, gf_layout_v(peers.from, rcounts, rdispls, rdtype));
 }
 
 #endif

@@ -17,14 +17,6 @@ static struct gf_peers neighbours(ompi_communicator_t *comm)
     return peers;
 }
 
-static struct gf_stage_call allgather(ompi_communicator_t *comm, const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype,
-                                      void *rbuf, gf_mpi_count rcount, ompi_datatype_t *rdtype)
-{
-    struct gf_peers peers = neighbours(comm);
-
-    return gf_describe_allgather(peers, sbuf, (size_t)scount, sdtype, rbuf, gf_layout_equal(peers.from, (size_t)rcount, rdtype));
-}
-
 int gf_coll_neighbor_allgather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
                                ompi_datatype_t *rdtype, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
@@ -32,7 +24,7 @@ int gf_coll_neighbor_allgather(const void *sbuf, gf_mpi_count scount, ompi_datat
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+        call = gf_describe_allgather_equal(neighbours(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
     if (gf_mapped_does(&call, GF_EXCHANGE_NEIGHBOR_ALLGATHER, 0, "MPI_Neighbor_allgather", module)) {
         return call.result;
@@ -52,7 +44,7 @@ int gf_coll_ineighbor_allgather(const void *sbuf, gf_mpi_count scount, ompi_data
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+        call = gf_describe_allgather_equal(neighbours(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
     if (gf_request_begin(&call, comm, "MPI_Ineighbor_allgather")) {
         call.result = saved->coll_ineighbor_allgather(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
@@ -69,21 +61,13 @@ int gf_coll_neighbor_allgather_init(const void *sbuf, gf_mpi_count scount, ompi_
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = allgather(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+        call = gf_describe_allgather_equal(neighbours(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
     if (gf_request_init(&call, comm, "MPI_Neighbor_allgather_init")) {
         call.result = saved->coll_neighbor_allgather_init(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
                                                           info, request, saved->coll_neighbor_allgather_init_module);
     }
     return gf_request_return(&call, request);
-}
-
-static struct gf_stage_call allgatherv(ompi_communicator_t *comm, const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype,
-                                       void *rbuf, gf_mpi_counts rcounts, gf_mpi_displs displs, ompi_datatype_t *rdtype)
-{
-    struct gf_peers peers = neighbours(comm);
-
-    return gf_describe_allgather(peers, sbuf, (size_t)scount, sdtype, rbuf, gf_layout_v(peers.from, rcounts, displs, rdtype));
 }
 
 int gf_coll_neighbor_allgatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_counts rcounts,
@@ -94,7 +78,7 @@ int gf_coll_neighbor_allgatherv(const void *sbuf, gf_mpi_count scount, ompi_data
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+        call = gf_describe_allgather_v(neighbours(comm), sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
     }
     if (gf_mapped_does(&call, GF_EXCHANGE_NEIGHBOR_ALLGATHER, 0, "MPI_Neighbor_allgatherv", module)) {
         return call.result;
@@ -114,7 +98,7 @@ int gf_coll_ineighbor_allgatherv(const void *sbuf, gf_mpi_count scount, ompi_dat
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+        call = gf_describe_allgather_v(neighbours(comm), sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
     }
     if (gf_request_begin(&call, comm, "MPI_Ineighbor_allgatherv")) {
         call.result = saved->coll_ineighbor_allgatherv(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype,
@@ -132,7 +116,7 @@ int gf_coll_neighbor_allgatherv_init(const void *sbuf, gf_mpi_count scount, ompi
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = allgatherv(comm, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+        call = gf_describe_allgather_v(neighbours(comm), sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
     }
     if (gf_request_init(&call, comm, "MPI_Neighbor_allgatherv_init")) {
         call.result = saved->coll_neighbor_allgatherv_init(call.send.host, scount, sdtype, call.recv.host, rcounts, displs,
@@ -142,15 +126,6 @@ int gf_coll_neighbor_allgatherv_init(const void *sbuf, gf_mpi_count scount, ompi
     return gf_request_return(&call, request);
 }
 
-static struct gf_stage_call alltoall(ompi_communicator_t *comm, const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype,
-                                     void *rbuf, gf_mpi_count rcount, ompi_datatype_t *rdtype)
-{
-    struct gf_peers peers = neighbours(comm);
-
-    return gf_describe_alltoall(peers, sbuf, gf_layout_equal(peers.to, (size_t)scount, sdtype),
-                                rbuf, gf_layout_equal(peers.from, (size_t)rcount, rdtype));
-}
-
 int gf_coll_neighbor_alltoall(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
                               ompi_datatype_t *rdtype, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
@@ -158,7 +133,7 @@ int gf_coll_neighbor_alltoall(const void *sbuf, gf_mpi_count scount, ompi_dataty
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+        call = gf_describe_alltoall_equal(neighbours(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
     if (gf_mapped_does(&call, GF_EXCHANGE_NEIGHBOR_ALLTOALL, 0, "MPI_Neighbor_alltoall", module)) {
         return call.result;
@@ -178,7 +153,7 @@ int gf_coll_ineighbor_alltoall(const void *sbuf, gf_mpi_count scount, ompi_datat
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+        call = gf_describe_alltoall_equal(neighbours(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
     if (gf_request_begin(&call, comm, "MPI_Ineighbor_alltoall")) {
         call.result = saved->coll_ineighbor_alltoall(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
@@ -195,23 +170,13 @@ int gf_coll_neighbor_alltoall_init(const void *sbuf, gf_mpi_count scount, ompi_d
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = alltoall(comm, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+        call = gf_describe_alltoall_equal(neighbours(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
     if (gf_request_init(&call, comm, "MPI_Neighbor_alltoall_init")) {
         call.result = saved->coll_neighbor_alltoall_init(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
                                                          info, request, saved->coll_neighbor_alltoall_init_module);
     }
     return gf_request_return(&call, request);
-}
-
-static struct gf_stage_call alltoallv(ompi_communicator_t *comm,
-                                      const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdispls, ompi_datatype_t *sdtype,
-                                      void *rbuf, gf_mpi_counts rcounts, gf_mpi_displs rdispls, ompi_datatype_t *rdtype)
-{
-    struct gf_peers peers = neighbours(comm);
-
-    return gf_describe_alltoall(peers, sbuf, gf_layout_v(peers.to, scounts, sdispls, sdtype),
-                                rbuf, gf_layout_v(peers.from, rcounts, rdispls, rdtype));
 }
 
 int gf_coll_neighbor_alltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdispls, ompi_datatype_t *sdtype,
@@ -222,7 +187,7 @@ int gf_coll_neighbor_alltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_d
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+        call = gf_describe_alltoall_v(neighbours(comm), sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
     }
     if (gf_mapped_does(&call, GF_EXCHANGE_NEIGHBOR_ALLTOALL, 0, "MPI_Neighbor_alltoallv", module)) {
         return call.result;
@@ -242,7 +207,7 @@ int gf_coll_ineighbor_alltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+        call = gf_describe_alltoall_v(neighbours(comm), sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
     }
     if (gf_request_begin(&call, comm, "MPI_Ineighbor_alltoallv")) {
         call.result = saved->coll_ineighbor_alltoallv(call.send.host, scounts, sdispls, sdtype, call.recv.host, rcounts, rdispls,
@@ -260,7 +225,7 @@ int gf_coll_neighbor_alltoallv_init(const void *sbuf, gf_mpi_counts scounts, gf_
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = alltoallv(comm, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+        call = gf_describe_alltoall_v(neighbours(comm), sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
     }
     if (gf_request_init(&call, comm, "MPI_Neighbor_alltoallv_init")) {
         call.result = saved->coll_neighbor_alltoallv_init(call.send.host, scounts, sdispls, sdtype, call.recv.host, rcounts,
