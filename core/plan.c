@@ -51,15 +51,14 @@ static bool available(const struct gf_plan_input *input, enum gf_algorithm algor
 }
 
 /* The slow path where the fast ones cannot be had: strict forbids it, unless it was asked for. */
-static void decide_host(const struct gf_config *config, const struct gf_plan_input *input, struct gf_plan *plan,
-                        const char *because)
+static void decide_host(const struct gf_config *config, const struct gf_plan_input *input, struct gf_plan *plan, const char *why)
 {
     if (config->strict) {
-        decide(plan, GF_PLAN_STAGE, "%s", because);
+        decide(plan, GF_PLAN_STAGE, "%s", why);
     } else if (available(input, GF_PLAN_HOST)) {
-        decide(plan, GF_PLAN_HOST, "host-sequenced: %s", because);
+        decide(plan, GF_PLAN_HOST, "host-sequenced: %s", why);
     } else {
-        decide(plan, GF_PLAN_STAGE, "%s, and host memory could not be shared", because);
+        decide(plan, GF_PLAN_STAGE, "%s, and host memory could not be shared", why);
     }
 }
 

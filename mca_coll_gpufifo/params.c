@@ -21,8 +21,7 @@ enum { SLOT_LOWEST = GF_LINE, SLOT_HIGHEST = 64 << 20 };
 enum {
     DEFAULT_PRIORITY = 90,
     DEFAULT_ONE_SHOT_BYTES = 256 << 10,
-    DEFAULT_PACK_BYTES = 32 << 10, /* the way through host memory takes longer than a second launch; an estimate, not a
-                                      measurement */
+    DEFAULT_PACK_BYTES = 32 << 10, /* an estimate: the way through host memory takes longer than a second launch */
     DEFAULT_NET_BYTES = 1 << 20,   /* until it is measured */
     HIGHEST_BASE_PRIORITY = 40     /* of the components that any Open MPI comes with, all algorithms: inter; tuned has 30 */
 };
@@ -50,8 +49,7 @@ static const mca_base_var_enum_value_t net_values[] = {
 static const mca_base_var_enum_value_t verbose_values[] = {
     {GF_LOG_WARN, "warnings"}, {GF_LOG_PATH, "paths"}, {GF_LOG_CALL, "calls"}, {GF_LOG_DEBUG, "debug"}, {0, NULL}};
 
-/* Of what can go wrong here the user hears from gf_choice_create's enumeration, from gf_number_is_misread or from Open MPI; the
- * default stays. */
+/* What goes wrong here is told by gf_choice_create's enumeration, gf_number_is_misread or Open MPI; the default stays. */
 void gf_params_register_variable(const char *name, const char *help, mca_base_var_type_t type,
                                  const mca_base_var_enum_value_t *values, mca_base_var_info_lvl_t level, void *storage)
 {
