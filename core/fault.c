@@ -11,6 +11,7 @@ static const char *const step_names[GF_FAULT_STEP_COUNT] = {
     [GF_FAULT_SEGMENT] = "segment",
     [GF_FAULT_ATTACH] = "attach",
     [GF_FAULT_REGISTER] = "register",
+    [GF_FAULT_DMABUF] = "dmabuf",
     [GF_FAULT_DEVICE_ALLOC] = "device_alloc",
     [GF_FAULT_IPC_EXPORT] = "ipc_export",
     [GF_FAULT_IPC_OPEN] = "ipc_open",
@@ -76,8 +77,8 @@ gf_status gf_fault_parse(const char *text, int rank, struct gf_fault *fault, str
 
         if (!end) {
             gf_reason_set(why, "the fault setting \"%s\" is not understood at \"%s\": write step:n, step:n+ or step:n@rank, "
-                          "comma-separated, with a step of segment, attach, register, device_alloc, ipc_export, ipc_open, "
-                          "host_segment, launch, proxy, proxy_copy, proxy_stall, proxy_death, wire", text, item);
+                          "comma-separated, with a step of segment, attach, register, dmabuf, device_alloc, ipc_export, "
+                          "ipc_open, host_segment, launch, proxy, proxy_copy, proxy_stall, proxy_death, wire", text, item);
             return GF_ERR_INVALID;
         }
         if (*end == '\0') {

@@ -14,6 +14,7 @@ enum gf_fault_step {
     GF_FAULT_SEGMENT,          /* segment: create shared memory */
     GF_FAULT_ATTACH,           /* attach: attach a peer's shared memory */
     GF_FAULT_REGISTER,         /* register: make shared memory reachable for kernels */
+    GF_FAULT_DMABUF,           /* dmabuf: export device memory for an adapter as a dma-buf */
     GF_FAULT_DEVICE_ALLOC,     /* device_alloc: allocate a connection's device memory */
     GF_FAULT_IPC_EXPORT,       /* ipc_export */
     GF_FAULT_IPC_OPEN,         /* ipc_open */

@@ -231,6 +231,7 @@ static const struct gf_device_ops device_ops = {
     .ipc_export = gf_cuda_ipc_export,
     .ipc_open = gf_cuda_ipc_open,
     .ipc_close = gf_cuda_ipc_close,
+    .dmabuf_export = gf_cuda_dmabuf_export,
     .whole_lines = gf_cuda_whole_lines,
     .stream_create = gf_cuda_stream_create,
     .stream_destroy = gf_cuda_stream_destroy,

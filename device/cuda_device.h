@@ -141,6 +141,9 @@ gf_status gf_cuda_ipc_close(gf_device *device, void *address);
 /* The device ends: closes what is still open. */
 void gf_cuda_ipc_close_all(struct gf_cuda_device *device);
 
+gf_status gf_cuda_dmabuf_export(gf_device *device, const void *address, size_t bytes, struct gf_dmabuf *dmabuf,
+                                struct gf_reason *why);
+
 /* A descriptor of memory, for the driver's server; context: the gf_cuda_driver. */
 int gf_cuda_fd_give(void *context, const struct gf_fd_request *request, struct gf_reason *why);
 /* Can this device memory, no plain allocation, be shared by a descriptor? *server: who hands it out. GF_ERR_UNSUPPORTED with a

@@ -25,6 +25,7 @@ static const struct symbol required[] = {
 static const struct symbol optional[] = {
     { "cuCtxGetId", offsetof(struct gf_cuda_api, cuCtxGetId) },
     { "cuFuncLoad", offsetof(struct gf_cuda_api, cuFuncLoad) },
+    { "cuMemGetHandleForAddressRange", offsetof(struct gf_cuda_api, cuMemGetHandleForAddressRange) },
 };
 
 /* What a person can do about an error. Only where the driver's own text does not say it. */

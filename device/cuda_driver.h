@@ -39,6 +39,8 @@ struct gf_cuda_api {
     /* Newer than that: null where the driver has not got them. Typed here, because cuda.h may not have them either. */
     CUresult (*cuCtxGetId)(CUcontext context, unsigned long long *id);       /* 12.0: never reused within a process */
     CUresult (*cuFuncLoad)(CUfunction function);                             /* 12.4 */
+    CUresult (*cuMemGetHandleForAddressRange)(void *handle, CUdeviceptr start, size_t bytes, int type,
+                                              unsigned long long flags);     /* 11.7; type is an enum there */
 };
 
 /* Opens libcuda.so.1 and fills the table; calls none of its functions but cuDriverGetVersion. The library stays open until exit.

@@ -76,6 +76,12 @@ struct gf_ipc_handle {
     unsigned char bytes[GF_IPC_HANDLE_BYTES];
 };
 
+/* Device memory as adapters take it: what one asks for begins at `offset` of what the descriptor names. */
+struct gf_dmabuf {
+    int fd;                      /* of whoever asked; the memory stays an adapter's that has taken it when this is closed */
+    uint64_t offset;
+};
+
 typedef struct gf_driver gf_driver;
 typedef struct gf_device gf_device;
 typedef struct gf_stream gf_stream;   /* an ordered queue of work; one thread at a time */
@@ -101,6 +107,7 @@ struct gf_device_ops {
     gf_status (*ipc_export)(gf_device *, const void *address, struct gf_ipc_handle *handle, struct gf_reason *why);
     gf_status (*ipc_open)(gf_device *, const struct gf_ipc_handle *handle, void **address, struct gf_reason *why);
     gf_status (*ipc_close)(gf_device *, void *address);
+    gf_status (*dmabuf_export)(gf_device *, const void *address, size_t bytes, struct gf_dmabuf *dmabuf, struct gf_reason *why);
     gf_status (*whole_lines)(gf_device *, const unsigned char *uuid, struct gf_reason *why);
     gf_status (*stream_create)(gf_device *, gf_stream **stream, struct gf_reason *why);
     void (*stream_destroy)(gf_device *, gf_stream *stream);
@@ -213,6 +220,9 @@ static inline gf_status gf_device_ipc_open(gf_device *d, const struct gf_ipc_han
 }
 
 static inline gf_status gf_device_ipc_close(gf_device *d, void *address) { return d->ops->ipc_close(d, address); }
+
+/* This device's memory as a dma-buf. GF_ERR_UNSUPPORTED with a sentence: the driver has none for it. */
+static inline gf_status gf_device_dmabuf_export(gf_device *d, const void *address, size_t bytes, struct gf_dmabuf *dmabuf, struct gf_reason *why) { return d->ops->dmabuf_export(d, address, bytes, dmabuf, why); }
 
 /* Does an aligned 128-byte store by which a warp of this device writes into memory of the device with that uuid, mapped by IPC,
  * arrive whole, and is it loaded so there? GF_ERR_UNSUPPORTED with a sentence: no, or nobody knows. Symmetrical. */

@@ -301,6 +301,17 @@ gf_status gf_emulated_run(gf_device *device, gf_stream *stream, void (*function)
     return status == GF_OK ? gf_emulated_call(stream, function, argument) : status;
 }
 
+static gf_status dmabuf_export(gf_device *device, const void *address, size_t bytes, struct gf_dmabuf *dmabuf,
+                               struct gf_reason *why)
+{
+    (void)device;
+    (void)address;
+    (void)bytes;
+    (void)dmabuf;
+    gf_reason_set(why, "the emulated device's memory is the host's, which has no dma-buf");
+    return GF_ERR_UNSUPPORTED;
+}
+
 const struct gf_device_ops gf_emulated_device_ops = {
     .alloc = device_alloc,
     .alloc_by = device_alloc_by,
@@ -315,6 +326,7 @@ const struct gf_device_ops gf_emulated_device_ops = {
     .ipc_export = ipc_export,
     .ipc_open = ipc_open,
     .ipc_close = ipc_close,
+    .dmabuf_export = dmabuf_export,
     .whole_lines = whole_lines,
     .stream_create = stream_create,
     .stream_destroy = stream_destroy,

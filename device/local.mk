@@ -38,6 +38,7 @@ libgpufifo_la_SOURCES += \
     device/cuda_context.c \
     device/cuda_copy.c \
     device/cuda_device.h \
+    device/cuda_dmabuf.c \
     device/cuda_driver.c \
     device/cuda_driver.h \
     device/cuda_fd.c \

@@ -5,6 +5,7 @@
 #include "transport/net.h"
 
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,9 @@
 struct gf_net {
     struct gf_net_config config;
     gf_device *device;
-    pthread_mutex_t lock;              /* guards the wire until it is open */
+    pthread_mutex_t lock;              /* guards the wire until it is open, and what was said */
     struct gf_wire *wire;              /* null: not open yet */
+    bool said[GF_NET_SAYINGS];
 };
 
 gf_status gf_net_create(const struct gf_net_config *config, gf_device *device, struct gf_net **made, struct gf_reason *why)
@@ -84,6 +86,25 @@ gf_status gf_net_open(struct gf_net *net, struct gf_wire **wire, struct gf_reaso
 const struct gf_net_config *gf_net_config_of(const struct gf_net *net)
 {
     return &net->config;
+}
+
+void gf_net_say_once(struct gf_net *net, enum gf_net_saying saying, const char *format, ...)
+{
+    struct gf_reason text;
+    va_list arguments;
+
+    pthread_mutex_lock(&net->lock);
+    bool said = net->said[saying];
+
+    net->said[saying] = true;
+    pthread_mutex_unlock(&net->lock);
+    if (said) {
+        return;
+    }
+    va_start(arguments, format);
+    vsnprintf(text.text, sizeof text.text, format, arguments);
+    va_end(arguments);
+    gf_log(net->config.wire.log, GF_LOG_PATH, "net: %s", text.text);
 }
 
 bool gf_net_needs_flush(const struct gf_net *net, bool device_slots)

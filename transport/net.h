@@ -52,6 +52,11 @@ gf_status gf_net_open(struct gf_net *net, struct gf_wire **wire, struct gf_reaso
 /* Constant; the net's. */
 const struct gf_net_config *gf_net_config_of(const struct gf_net *net);
 
+/* What somebody who asks why a path was taken hears once a net, as a line of GF_LOG_PATH. Any thread. */
+enum gf_net_saying { GF_NET_NO_DMABUF, GF_NET_HOST_SLOTS, GF_NET_SAYINGS };
+void gf_net_say_once(struct gf_net *net, enum gf_net_saying saying, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Must what has arrived in the slots be flushed before the kernel is told? As the settings say; else not in host memory, which
  * the kernel loads over the bus by which it was told, and not in memory of a device that sees arrivals in their order. */
 bool gf_net_needs_flush(const struct gf_net *net, bool device_slots);

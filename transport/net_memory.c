@@ -5,20 +5,12 @@
 #include "transport/net_memory.h"
 
 #include "transport/copy_engine.h"
+#include "transport/net_register.h"
 
-/* Without a sentence of our own: the wire's says it. */
 static gf_status register_memory(struct gf_connector *c, struct gf_wire *wire, size_t bytes, struct gf_net_memory *memory,
                                  struct gf_reason *why)
 {
-    struct gf_wire_range range = {
-        .address = memory->device ? gf_device_kernel_address(c->device, memory->user) : memory->user, .bytes = bytes,
-        .device = memory->device, .dmabuf = -1,
-    };
-
-    if (gf_fault_hits(c->fault, GF_FAULT_REGISTER, why)) {
-        return GF_ERR_UNSUPPORTED;
-    }
-    gf_status status = wire->ops->register_memory(wire, &range, &memory->wire, why);
+    gf_status status = gf_net_register(c, wire, memory->user, bytes, memory->device, &memory->wire, why);
 
     memory->registered = status == GF_OK;
     return status;
@@ -58,11 +50,14 @@ gf_status gf_net_slots_open(struct gf_connector *c, struct gf_wire *wire, struct
     enum gf_choice choice = gf_net_config_of(c->net)->device_memory;
 
     if (choice != GF_CHOICE_NO) {
-        gf_status status = open_in_device(c, wire, memory, why);
+        struct gf_reason in_device = { "" };
+        gf_status status = open_in_device(c, wire, memory, &in_device);
 
         if (status != GF_ERR_UNSUPPORTED || choice == GF_CHOICE_YES) {
+            gf_reason_set(why, "%s", in_device.text);
             return status;
         }
+        gf_net_say_once(c->net, GF_NET_HOST_SLOTS, "data go through host memory: %s", in_device.text);
         gf_net_memory_close(c, wire, memory);
     }
     if (!c->is_sender && gf_net_needs_flush(c->net, false) && !wire->caps.flush) {

@@ -126,7 +126,7 @@ static gf_status wire_open(const struct gf_wire_config *config, struct gf_wire *
         gf_verbs_adapter_describe(&wire->adapter, adapter, sizeof adapter);
         snprintf(wire->base.name, sizeof wire->base.name, "verbs %s", adapter);
         wire->base.caps = (struct gf_wire_caps){
-            .device_memory = true, .flush = true, .put_bytes = wire->adapter.attributes.max_msg_sz,
+            .device_memory = true, .dmabuf = true, .flush = true, .put_bytes = wire->adapter.attributes.max_msg_sz,
         };
         status = furnish(wire, why);
     }
@@ -144,7 +144,8 @@ static const char *registration_advice(const struct gf_wire_range *range, int er
     if (error == ENOMEM) {
         return " (raise the limit of locked memory, ulimit -l)";
     }
-    return range->device ? " (it takes a driver that exports dma-buf, or its peer-memory module, such as nvidia-peermem)" : "";
+    return range->device && range->dmabuf < 0
+        ? " (it takes the peer-memory module of the device's driver, such as nvidia-peermem)" : "";
 }
 
 static gf_status wire_register(struct gf_wire *base, const struct gf_wire_range *range, struct gf_wire_memory *memory,
@@ -153,17 +154,18 @@ static gf_status wire_register(struct gf_wire *base, const struct gf_wire_range 
     struct verbs_wire *wire = verbs_wire_of(base);
     struct ibv_mr *region = NULL;
 
-    if (range->device && range->dmabuf >= 0) {
-        region = ibv_reg_dmabuf_mr(wire->domain, 0, range->bytes, (uintptr_t)range->address, range->dmabuf, GF_VERBS_ACCESS);
-    }
-    if (!region) {
+    if (range->dmabuf >= 0) {
+        region = ibv_reg_dmabuf_mr(wire->domain, range->dmabuf_offset, range->bytes, (uintptr_t)range->address, range->dmabuf,
+                                   GF_VERBS_ACCESS);
+    } else {
         region = ibv_reg_mr(wire->domain, range->address, range->bytes, GF_VERBS_ACCESS);
     }
     if (!region) {
+        const char *what = range->dmabuf >= 0 ? "a dma-buf" : range->device ? "device memory" : "host memory";
         int error = errno;
 
-        gf_reason_set(why, "%s: %zu bytes of %s memory cannot be registered: %s%s", base->name, range->bytes,
-                      range->device ? "device" : "host", strerror(error), registration_advice(range, error));
+        gf_reason_set(why, "%s: %zu bytes of %s cannot be registered: %s%s", base->name, range->bytes, what, strerror(error),
+                      registration_advice(range, error));
         return GF_ERR_UNSUPPORTED;
     }
     *memory = (struct gf_wire_memory){ .address = range->address, .bytes = range->bytes, .key = region->rkey, .handle = region };

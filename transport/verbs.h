@@ -5,11 +5,10 @@
  *   put, put_notify   an RDMA write; with immediate data, for which the peer has posted a receive of zero length
  *   put_lines         an inline RDMA write into host memory; nobody asks for its end, so one write a lap is signalled
  *   flush             an RDMA read of one byte over a queue pair that is connected to itself: it pushes before it what the
- *   adapter
- *                     still has on its way into the device's memory
+ *                     adapter still has on its way into the device's memory
  *
- * Whether memory of a device can be registered only trying tells: by its dma-buf descriptor, else by its address, which a
- * peer-memory module of the device's driver resolves. So caps.device_memory is true, and register_memory says the rest.
+ * Whether memory of a device can be registered only trying tells: by its dma-buf, or by its address, which a peer-memory module
+ * of the device's driver resolves. So caps.device_memory is true, and register_memory says the rest.
  *
  * A lane breaks when the adapter gives up on it, which takes at most retries + 1 times the timeout, or when its port has been
  * down for that long; an adapter that fails breaks all of its lanes.

@@ -41,7 +41,8 @@ struct gf_wire_address {
 };
 
 struct gf_wire_caps {
-    bool device_memory;            /* memory of this device can be registered */
+    bool device_memory;            /* memory of this device can be registered, */
+    bool dmabuf;                   /* by a descriptor too */
     bool flush;                    /* there is a flush that makes what has arrived visible to the device */
     size_t put_bytes;              /* most of one put */
 };
@@ -54,13 +55,14 @@ struct gf_wire_memory {
     void *handle;                  /* the wire's */
 };
 
-/* What to register: host memory, or memory of the device by the address by which others than kernels of this process reach it. */
+/* What to register: host memory, or memory of the device, by its dma-buf alone, or by the address by which others than kernels of
+ * this process reach it. */
 struct gf_wire_range {
     void *address;
     size_t bytes;
     bool device;
-    int dmabuf;                    /* descriptor of a device's memory, from whose start the range begins; -1: none. The
-                                      caller's */
+    int dmabuf;                    /* descriptor, the caller's; -1: by address */
+    uint64_t dmabuf_offset;        /* where the range begins in it */
 };
 
 /* *word = value when the operation has ended, by a plain store of the thread that makes progress. word null, or no ticket:

@@ -171,3 +171,24 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, vo
         return CUDA_ERROR_INVALID_VALUE;
     return hold(own, (size_t)status.st_size, (unsigned)type, handle);
 }
+
+#if CUDA_VERSION < 11070
+typedef int CUmemRangeHandleType;
+#endif
+
+/* The file of a range is as long as that and begins with its address. Memory of a pool has none. */
+CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr start, size_t bytes, CUmemRangeHandleType type,
+                                       unsigned long long flags)
+{
+    ENTER(fake_enter_context);
+    struct fake_range *memory = fake_find(start);
+    if (start % 4096 || bytes % 4096 || type != 1 || flags || !memory)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (memory->kind == FAKE_POOL)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    int fd = memfd_create("fake-dmabuf", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, (off_t)bytes) != 0 || pwrite(fd, &start, sizeof start, 0) != sizeof start)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *(int *)handle = fd;
+    return CUDA_SUCCESS;
+}

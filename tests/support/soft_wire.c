@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/host_ordered.h"
 #include "tests/unit/scalar.h"
@@ -55,7 +56,7 @@ static gf_status wire_open(const struct gf_wire_config *config, struct gf_wire *
 
     wire->base = (struct gf_wire){
         .ops = &gftest_soft_wire, .name = "soft wire",
-        .caps = { .device_memory = !gftest_soft_wants.no_device_memory, .flush = !gftest_soft_wants.no_flush,
+        .caps = { .device_memory = !gftest_soft_wants.no_device_memory, .dmabuf = true, .flush = !gftest_soft_wants.no_flush,
                   .put_bytes = gftest_soft_wants.put_bytes ? gftest_soft_wants.put_bytes : 1u << 30 },
     };
     wire->random = __atomic_add_fetch(&gftest_soft_wants.seed, 1, __ATOMIC_RELAXED);
@@ -75,15 +76,36 @@ static void wire_close(struct gf_wire *base)
     free(wire);
 }
 
+/* A dma-buf of the test's device says where it begins (copied_device.c). */
+static bool is_dmabuf_of(const struct gf_wire_range *range)
+{
+    const void *address = NULL;
+
+    return pread(range->dmabuf, &address, sizeof address, (off_t)range->dmabuf_offset) == (ssize_t)sizeof address
+        && address == range->address;
+}
+
+static bool refuses(const struct gf_wire_range *range)
+{
+    if (range->dmabuf < 0) {
+        return range->device ? gftest_soft_wants.refuse_device : gftest_soft_wants.refuse_host;
+    }
+    if (!is_dmabuf_of(range)) {
+        abort();
+    }
+    __atomic_fetch_add(&gftest_soft_wants.dmabufs, !gftest_soft_wants.refuse_dmabuf, __ATOMIC_RELAXED);
+    return gftest_soft_wants.refuse_dmabuf;
+}
+
 static gf_status register_memory(struct gf_wire *base, const struct gf_wire_range *range, struct gf_wire_memory *memory,
                                  struct gf_reason *why)
 {
     struct soft_wire *wire = (struct soft_wire *)base;
     struct soft_memory *handle = calloc(1, sizeof *handle);
 
-    if (range->device ? gftest_soft_wants.refuse_device : gftest_soft_wants.refuse_host) {
+    if (refuses(range)) {
         free(handle);
-        gf_reason_set(why, "the test does not let this memory be registered");
+        gf_reason_set(why, "the test does not let this %s be registered", range->dmabuf >= 0 ? "dma-buf" : "memory");
         return GF_ERR_UNSUPPORTED;
     }
     pthread_mutex_lock(&wire->lock);

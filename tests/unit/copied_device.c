@@ -2,6 +2,7 @@
  *
  * The device of copied_device.h.
  */
+#define _GNU_SOURCE 1   /* memfd_create */
 #include "tests/unit/copied_device.h"
 
 #include <pthread.h>
@@ -10,6 +11,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -41,6 +44,7 @@ static struct {
     uint64_t random;
     long allocations;
     bool ending;
+    bool dmabuf;                       /* its memory can be had as one */
 } fake;
 
 static struct gf_stream *choose_stream(void)
@@ -149,6 +153,27 @@ static gf_status fake_close(gf_device *device, void *address)
     return GF_OK;
 }
 
+/* A file that has the address of the memory where that begins. */
+static gf_status fake_dmabuf(gf_device *device, const void *address, size_t bytes, struct gf_dmabuf *dmabuf, struct gf_reason *why)
+{
+    enum { OFFSET = 256 };
+
+    (void)device;
+    (void)bytes;
+    if (!fake.dmabuf) {
+        gf_reason_set(why, "the test's device has no dma-buf");
+        return GF_ERR_UNSUPPORTED;
+    }
+    *dmabuf = (struct gf_dmabuf){ .fd = memfd_create("dmabuf", 0), .offset = OFFSET };
+    assert_int_equal(pwrite(dmabuf->fd, &address, sizeof address, OFFSET), sizeof address);
+    return GF_OK;
+}
+
+void copied_device_give_dmabuf(bool give)
+{
+    fake.dmabuf = give;
+}
+
 static gf_status stream_create(gf_device *device, gf_stream **stream, struct gf_reason *why)
 {
     struct gf_stream *made = calloc(1, sizeof *made);
@@ -251,6 +276,7 @@ static gf_status device_query(gf_device *device)
 static const struct gf_device_ops ops = {
     .alloc = fake_alloc, .free = fake_free, .pinned_alloc = fake_alloc, .pinned_free = fake_free,
     .kernel_address = fake_kernel_address, .ipc_export = fake_export, .ipc_open = fake_open, .ipc_close = fake_close,
+    .dmabuf_export = fake_dmabuf,
     .stream_create = stream_create, .stream_destroy = stream_destroy, .copy = copy, .stream_query = stream_query,
     .device_query = device_query,
 };

@@ -12,6 +12,8 @@
 /* The engine takes copies of different streams in any order that seed gives; a copy spoils its target before it fills it. One
  * at a time. */
 gf_device *copied_device_open(uint64_t seed);
+/* Whether its memory can be had as a dma-buf; at first not. */
+void copied_device_give_dmabuf(bool give);
 /* Everything that was allocated is free again, or the test fails. */
 void copied_device_close(gf_device *device);
 

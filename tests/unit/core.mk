@@ -34,6 +34,7 @@ tests_core_programs = \
     tests/unit/test_linger \
     tests/unit/test_mapped_call \
     tests/unit/test_net \
+    tests/unit/test_net_memory \
     tests/unit/test_net_trouble \
     tests/unit/test_pipe \
     tests/unit/test_offers \
@@ -65,6 +66,8 @@ tests_unit_test_copied_SOURCES = tests/unit/test_copied.c $(tests_played_sources
 tests_unit_test_copied_LDADD = $(tests_core_libs)
 tests_unit_test_net_SOURCES = tests/unit/test_net.c $(tests_net_sources)
 tests_unit_test_net_LDADD = $(tests_core_libs)
+tests_unit_test_net_memory_SOURCES = tests/unit/test_net_memory.c $(tests_net_sources)
+tests_unit_test_net_memory_LDADD = $(tests_core_libs)
 tests_unit_test_net_trouble_SOURCES = tests/unit/test_net_trouble.c $(tests_net_sources)
 tests_unit_test_net_trouble_LDADD = $(tests_core_libs)
 tests_unit_test_carrier_SOURCES = tests/unit/test_carrier.c tests/unit/carrier_world.c tests/unit/carrier_world.h \

@@ -23,15 +23,25 @@ void gf_place_self(int node, char *text)
     snprintf(text, GF_PLACE_TEXT, "anywhere, not near node %d", node);
 }
 
+static void note_line(void *ctx, enum gf_log_level level, const char *line)
+{
+    struct net_node *node = ctx;
+    size_t length = strlen(node->said);
+
+    (void)level;
+    snprintf(node->said + length, sizeof node->said - length, "%s\n", line);
+}
+
 static void open_node(struct net_world *w, int end, const struct net_want *want)
 {
     const struct gf_connector_shape shape = { .channels = want->channels, .slot_bytes = PLAY_SLOT_BYTES };
-    const struct gf_net_config config = { .wires = wires, .group = want->group, .device_memory = want->device_memory,
-                                          .flush = want->flush };
     struct net_node *node = &w->nodes[end];
+    const struct gf_net_config config = { .wires = wires, .group = want->group, .device_memory = want->device_memory,
+                                          .flush = want->flush, .wire.log = &node->log };
     struct gf_connector *c = &w->play.ends[end];
     struct gf_segment_name name;
 
+    node->log = (struct gf_log){ .write = note_line, .ctx = node, .verbose = GF_LOG_PATH };
     assert_int_equal(gf_proxy_create(w->device, &node->proxy, NULL), GF_OK);
     assert_int_equal(gf_net_create(&config, w->device, &node->net, NULL), GF_OK);
     assert_int_equal(gf_abort_open(&node->abort, 0, 1, &name, NULL), GF_OK);
@@ -61,15 +71,20 @@ gf_status net_world_connect(struct net_world *w, int end, struct gf_reason *why)
     return gf_connector_connect(&w->play.ends[end], &w->blobs[!end], why);
 }
 
-void net_world_open(struct net_world *w, const struct net_want *want)
+void net_world_join(struct net_world *w)
 {
-    net_world_begin(w, want);
     for (int end = PLAY_RECEIVER; end <= PLAY_SENDER; end++) {
         assert_int_equal(net_world_setup(w, end, NULL), GF_OK);
     }
     for (int end = PLAY_RECEIVER; end <= PLAY_SENDER; end++) {
         assert_int_equal(net_world_connect(w, end, NULL), GF_OK);
     }
+}
+
+void net_world_open(struct net_world *w, const struct net_want *want)
+{
+    net_world_begin(w, want);
+    net_world_join(w);
 }
 
 void net_world_close(struct net_world *w)

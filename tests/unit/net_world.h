@@ -19,6 +19,8 @@ struct net_node {
     struct gf_abort abort;
     uint32_t kernel_word;              /* the kernels' abort word */
     struct gf_fault fault;
+    struct gf_log log;
+    char said[1000];                   /* the net's lines of GF_LOG_PATH */
 };
 
 struct net_world {
@@ -36,7 +38,9 @@ struct net_want {
 
 /* As net_world_open, up to a connection that is set up at neither end. */
 void net_world_begin(struct net_world *w, const struct net_want *want);
-/* Connected. gftest_soft_wants are the caller's. */
+/* What is left to do then. */
+void net_world_join(struct net_world *w);
+/* Both. gftest_soft_wants are the caller's. */
 void net_world_open(struct net_world *w, const struct net_want *want);
 void net_world_close(struct net_world *w);
 

@@ -157,6 +157,9 @@ static void exercise(gf_device *device)
         if (gf_device_ipc_open(device, &handle, &mapped, NULL) == GF_OK)
             gf_device_ipc_close(device, mapped);
     }
+    struct gf_dmabuf dmabuf;
+    if (memory && gf_device_dmabuf_export(device, memory, 256, &dmabuf, NULL) == GF_OK)
+        close(dmabuf.fd);
     gf_device_stream_create(device, &stream, NULL);
     if (memory && stream) {
         gf_device_copy(device, stream, memory, host, sizeof host);
@@ -187,7 +190,7 @@ static void test_context_restored(void **state)
 #define NAME(name) #name,
         GF_CUDA_REQUIRED(NAME)
 #undef NAME
-        "cuCtxGetId", "cuFuncLoad",
+        "cuCtxGetId", "cuFuncLoad", "cuMemGetHandleForAddressRange",
     };
     const struct gf_cuda_api *api = &((struct gf_cuda_driver *)driver)->api;
     api->cuInit(0);

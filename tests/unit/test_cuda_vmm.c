@@ -10,7 +10,9 @@
 #include <cmocka.h>
 
 #include <stdbool.h>
+#include <unistd.h>
 
+#include "device/cuda_device.h"
 #include "tests/support/descriptors.h"
 #include "tests/support/fake_cuda_run.h"
 
@@ -160,12 +162,49 @@ static void test_reach(void **state)
     gf_device_close(device);
 }
 
+/* Whole pages of it, in which the memory begins where that is told. */
+static void test_dmabuf(void **state)
+{
+    (void)state;
+    gf_device *device = fake_cuda_open_device();
+    char *memory = alloc_by(device, GF_ALLOCATOR_VMM_FD);
+    struct gf_reason why = { "" };
+    struct gf_dmabuf dmabuf;
+    CUdeviceptr start = 0;
+    int descriptors = gftest_open_descriptors();
+
+    assert_int_equal(gf_device_dmabuf_export(device, memory + BYTES, 3200, &dmabuf, &why), GF_OK);
+    assert_int_equal(dmabuf.offset, BYTES - 4096);
+    assert_int_equal(lseek(dmabuf.fd, 0, SEEK_END), 2 * 4096);
+    assert_int_equal(pread(dmabuf.fd, &start, sizeof start, 0), sizeof start);
+    assert_int_equal(start, (CUdeviceptr)memory + 4096);
+    close(dmabuf.fd);
+
+    fake->fail_function = "cuMemGetHandleForAddressRange";
+    fake->fail_result = CUDA_ERROR_NOT_SUPPORTED;
+    assert_int_equal(gf_device_dmabuf_export(device, memory, BYTES, &dmabuf, &why), GF_ERR_UNSUPPORTED);
+    assert_says(&why, "5000 bytes of device memory as a dma-buf: ");
+    fake->fail_function = NULL;
+
+    struct gf_cuda_api *api = &((struct gf_cuda_driver *)driver)->api;
+    __typeof__(api->cuMemGetHandleForAddressRange) function = api->cuMemGetHandleForAddressRange;
+
+    api->cuMemGetHandleForAddressRange = NULL;
+    assert_int_equal(gf_device_dmabuf_export(device, memory, BYTES, &dmabuf, &why), GF_ERR_UNSUPPORTED);
+    assert_says(&why, "CUDA 11.7");
+    api->cuMemGetHandleForAddressRange = function;
+    assert_int_equal(gftest_open_descriptors(), descriptors);
+    gf_device_free(device, memory);
+    gf_device_close(device);
+}
+
 int main(int argc, char **argv)
 {
     (void)argv;
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fake_cuda_setup, fake_cuda_teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_shared), TEST(test_freed), TEST(test_refused), TEST(test_failures), TEST(test_reach),
+        TEST(test_dmabuf),
     };
     return argc < 2 ? fake_cuda_rerun("fake_cuda", "whole") : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -165,52 +165,6 @@ static void test_needs_flush(void **state)
     }
 }
 
-/* Where slots are, by what the wire can do. A flush tells that they are in device memory. */
-static void test_places_of_slots(void **state)
-{
-    static const struct {
-        struct net_want want;
-        struct gftest_soft_wants wire;
-        bool flushed;
-        const char *refusal;           /* of the receiver */
-    } cases[] = {
-        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .no_flush = false }, true, NULL },
-        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .no_device_memory = true }, false, NULL },
-        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .no_flush = true }, false, NULL },
-        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .refuse_device = true }, false, NULL },
-        { { 1, 1, GF_CHOICE_YES, GF_CHOICE_AUTO }, { .no_device_memory = true }, false, "does not reach device memory" },
-        { { 1, 1, GF_CHOICE_YES, GF_CHOICE_AUTO }, { .no_flush = true }, false, "has no flush" },
-        { { 1, 1, GF_CHOICE_YES, GF_CHOICE_AUTO }, { .refuse_device = true }, false, "does not let this memory be registered" },
-        { { 1, 1, GF_CHOICE_NO, GF_CHOICE_YES }, { .no_flush = true }, false, "net_flush" },
-        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .refuse_device = true, .refuse_host = true }, false, "be registered" },
-        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .put_bytes = PLAY_SLOT_BYTES }, true, NULL },
-        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .put_bytes = PLAY_SLOT_BYTES - 1 }, false, "simple_slot_bytes" },
-        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .closed = true }, false, "soft: the test has no such network" },
-    };
-    uint64_t seed = play_seed();
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct gf_reason why = { "" };
-        struct net_world w;
-
-        gftest_soft_wants = cases[i].wire;
-        gftest_soft_wants.seed = seed;
-        if (cases[i].refusal) {
-            net_world_begin(&w, &cases[i].want);
-            assert_int_equal(net_world_setup(&w, PLAY_RECEIVER, &why), GF_ERR_UNSUPPORTED);
-            assert_non_null(strstr(why.text, cases[i].refusal));
-        } else {
-            net_world_open(&w, &cases[i].want);
-            w.play.steps[0] = 10;
-            play_launch(&w.play, PLAY_RECEIVER);
-            expect_right(&w);
-            assert_int_equal(net_world_counts(&w, PLAY_RECEIVER).flushes > 0, cases[i].flushed);
-        }
-        net_world_close(&w);
-    }
-}
-
 static gf_status refuse_open(const struct gf_wire_config *config, struct gf_wire **wire, struct gf_reason *why)
 {
     (void)config;
@@ -318,7 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_lane_a_channel), cmocka_unit_test(test_groups), cmocka_unit_test(test_operations_are_counted),
-        cmocka_unit_test(test_needs_flush), cmocka_unit_test(test_places_of_slots), cmocka_unit_test(test_choice_of_the_wire),
+        cmocka_unit_test(test_needs_flush), cmocka_unit_test(test_choice_of_the_wire),
         cmocka_unit_test(test_addresses), cmocka_unit_test(test_addresses_share),
     };
 

@@ -176,8 +176,8 @@ static void test_parent_of_a_child_goes_on(void **state)
     WIRE_UNTIL(pair, word == 1);
 }
 
-/* A descriptor that is no dma-buf: then the address itself is tried, which is enough for memory that the system knows. */
-static void test_device_memory_is_tried_both_ways(void **state)
+/* A descriptor that is no dma-buf is refused, by itself; the address is enough for memory that the system knows. */
+static void test_device_memory_by_either_way(void **state)
 {
     struct wire_pair *pair = *state;
     int descriptor = memfd_create("device", 0);
@@ -187,9 +187,12 @@ static void test_device_memory_is_tried_both_ways(void **state)
 
     assert_int_equal(ftruncate(descriptor, 65536), 0);
     char *address = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    const struct gf_wire_range range = { .address = address, .bytes = 65536, .device = true, .dmabuf = descriptor };
+    struct gf_wire_range range = { .address = address, .bytes = 65536, .device = true, .dmabuf = descriptor };
 
-    assert_true(pair->b.wire->caps.device_memory);
+    assert_true(pair->b.wire->caps.device_memory && pair->b.wire->caps.dmabuf);
+    assert_int_equal(wire_tested->register_memory(pair->b.wire, &range, &memory, &why), GF_ERR_UNSUPPORTED);
+    expect_says(&why, "65536 bytes of a dma-buf cannot be registered: ");
+    range.dmabuf = -1;
     assert_int_equal(wire_tested->register_memory(pair->b.wire, &range, &memory, &why), GF_OK);
     struct gf_wire_place place = { (uintptr_t)address + 1000, memory.key };
 
@@ -424,7 +427,7 @@ int main(void)
         CASE(test_flush_says_nothing_when_its_lane_is_gone),
         CASE(test_peer_may_connect_later),
         CASE(test_parent_of_a_child_goes_on),
-        CASE(test_device_memory_is_tried_both_ways),
+        CASE(test_device_memory_by_either_way),
         CASE(test_memory_that_is_not_there_cannot_be_registered),
         cmocka_unit_test(test_settings_are_checked),
         CASE(test_what_the_peer_tells_is_checked),
