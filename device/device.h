@@ -222,7 +222,11 @@ static inline gf_status gf_device_ipc_open(gf_device *d, const struct gf_ipc_han
 static inline gf_status gf_device_ipc_close(gf_device *d, void *address) { return d->ops->ipc_close(d, address); }
 
 /* This device's memory as a dma-buf. GF_ERR_UNSUPPORTED with a sentence: the driver has none for it. */
-static inline gf_status gf_device_dmabuf_export(gf_device *d, const void *address, size_t bytes, struct gf_dmabuf *dmabuf, struct gf_reason *why) { return d->ops->dmabuf_export(d, address, bytes, dmabuf, why); }
+static inline gf_status gf_device_dmabuf_export(gf_device *d, const void *address, size_t bytes, struct gf_dmabuf *dmabuf,
+                                                struct gf_reason *why)
+{
+    return d->ops->dmabuf_export(d, address, bytes, dmabuf, why);
+}
 
 /* Does an aligned 128-byte store by which a warp of this device writes into memory of the device with that uuid, mapped by IPC,
  * arrive whole, and is it loaded so there? GF_ERR_UNSUPPORTED with a sentence: no, or nobody knows. Symmetrical. */

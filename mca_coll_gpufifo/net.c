@@ -13,6 +13,9 @@ static const mca_base_var_enum_value_t choices[] = {
 static const mca_base_var_enum_value_t message_choices[] = {
     {GF_MESSAGES_AUTO, "auto"}, {GF_MESSAGES_NET, "net"}, {GF_MESSAGES_PML, "pml"}, {0, NULL}};
 
+static const mca_base_var_enum_value_t flushes[] = {
+    {GF_FLUSH_AUTO, "auto"}, {GF_FLUSH_READ, "read"}, {GF_FLUSH_GDRCOPY, "gdrcopy"}, {GF_FLUSH_NO, "no"}, {0, NULL}};
+
 /* As gf_wires_named knows them. */
 static const char *const names[] = {[GF_NET_VERBS] = "verbs", [GF_NET_UCX] = "ucx", [GF_NET_ANY] = "auto"};
 
@@ -43,8 +46,9 @@ void gf_net_params_register(struct gf_net_params *params)
         "which kernels store and load)",
         MCA_BASE_VAR_TYPE_INT, choices, OPAL_INFO_LVL_6, &params->device_memory);
     gf_params_register_variable("net_flush",
-        "Whether a device is made to see what has arrived before its kernels are told: auto (where it is needed), yes or no",
-        MCA_BASE_VAR_TYPE_INT, choices, OPAL_INFO_LVL_9, &params->flush);
+        "By what a device is made to see what has arrived before its kernels are told: read (by the adapter, always), gdrcopy "
+        "(by the processor, in device memory), no, or auto (where it is needed, by the adapter if that can)",
+        MCA_BASE_VAR_TYPE_INT, flushes, OPAL_INFO_LVL_9, &params->flush);
     gf_params_register_variable("net_messages",
         "How messages between nodes go where coll_gpufifo_net is not off: auto (by the network from "
         "coll_gpufifo_net_message_bytes on), net (by the network, all that are not staged), or pml (in pieces over MPI)",
@@ -75,7 +79,7 @@ struct gf_net *gf_component_new_net(gf_device *device)
     const struct gf_net_params *params = &component->net_params;
     const struct gf_net_config config = {
         .wires = gf_wires_named(names[component->config.net]), .group = params->group,
-        .device_memory = (enum gf_choice)params->device_memory, .flush = (enum gf_choice)params->flush,
+        .device_memory = (enum gf_choice)params->device_memory, .flush = (enum gf_flush_choice)params->flush,
         .wire = {
             .adapter = params->adapter && params->adapter[0] ? params->adapter : NULL, .port = params->port,
             .gid_index = params->gid_index, .service_level = params->service_level, .traffic_class = params->traffic_class,

@@ -10,11 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "transport/gdrcopy.h"
+
 struct gf_net {
     struct gf_net_config config;
     gf_device *device;
-    pthread_mutex_t lock;              /* guards the wire until it is open, and what was said */
+    pthread_mutex_t lock;              /* guards wire and gdrcopy until they are open, and what was said */
     struct gf_wire *wire;              /* null: not open yet */
+    struct gf_gdrcopy *gdrcopy;        /* likewise */
     bool said[GF_NET_SAYINGS];
 };
 
@@ -45,6 +48,7 @@ void gf_net_destroy(struct gf_net *net)
     if (net->wire) {
         net->wire->ops->close(net->wire);
     }
+    gf_gdrcopy_close(net->gdrcopy);
     pthread_mutex_destroy(&net->lock);
     free(net);
 }
@@ -83,6 +87,16 @@ gf_status gf_net_open(struct gf_net *net, struct gf_wire **wire, struct gf_reaso
     return status;
 }
 
+gf_status gf_net_gdrcopy(struct gf_net *net, struct gf_gdrcopy **gdrcopy, struct gf_reason *why)
+{
+    pthread_mutex_lock(&net->lock);
+    gf_status status = net->gdrcopy ? GF_OK : gf_gdrcopy_open(&net->gdrcopy, why);
+
+    *gdrcopy = net->gdrcopy;
+    pthread_mutex_unlock(&net->lock);
+    return status;
+}
+
 const struct gf_net_config *gf_net_config_of(const struct gf_net *net)
 {
     return &net->config;
@@ -109,8 +123,14 @@ void gf_net_say_once(struct gf_net *net, enum gf_net_saying saying, const char *
 
 bool gf_net_needs_flush(const struct gf_net *net, bool device_slots)
 {
-    if (net->config.flush != GF_CHOICE_AUTO) {
-        return net->config.flush == GF_CHOICE_YES;
+    switch (net->config.flush) {
+    case GF_FLUSH_READ:
+        return true;
+    case GF_FLUSH_GDRCOPY:
+        return device_slots;
+    case GF_FLUSH_NO:
+        return false;
+    default:
+        return device_slots && !net->device->caps.ordered_arrivals;
     }
-    return device_slots && !net->device->caps.ordered_arrivals;
 }

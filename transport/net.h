@@ -29,16 +29,21 @@ enum { GF_NET_GROUP = 8 };                /* most channels of a lane, so also mo
 /* What is decided by what the wire and the device can do, unless a person knows better. */
 enum gf_choice { GF_CHOICE_AUTO, GF_CHOICE_YES, GF_CHOICE_NO };
 
+/* By what the device is made to see what has arrived (net_flush.h): where it is needed by what there is, always by the wire's own
+ * read, in device memory by gdrcopy, or not at all. */
+enum gf_flush_choice { GF_FLUSH_AUTO, GF_FLUSH_READ, GF_FLUSH_GDRCOPY, GF_FLUSH_NO };
+
 /* Equal on all ranks but for `wire`. */
 struct gf_net_config {
     const struct gf_wire_ops *const *wires;    /* null-terminated: the first that opens here is taken; outlives the net */
     struct gf_wire_config wire;
     int group;                                 /* channels that share a lane, 1 to GF_NET_GROUP */
     enum gf_choice device_memory;          /* slots in device memory: AUTO where the wire reaches it; else pinned host memory */
-    enum gf_choice flush;                  /* see gf_net_needs_flush */
+    enum gf_flush_choice flush;
 };
 
 struct gf_net;
+struct gf_gdrcopy;
 
 /* device outlives it. No wire is opened yet. GF_ERR_INVALID: a setting is out of its range. */
 gf_status gf_net_create(const struct gf_net_config *config, gf_device *device, struct gf_net **net, struct gf_reason *why);
@@ -48,6 +53,9 @@ void gf_net_destroy(struct gf_net *net);
 
 /* The wire, opened by the first who asks. Any thread. An error: none of the configured ones opens; *why has what each said. */
 gf_status gf_net_open(struct gf_net *net, struct gf_wire **wire, struct gf_reason *why);
+
+/* The process's gdrcopy for this net, opened by the first who asks. Any thread. Errors as gf_gdrcopy_open's. */
+gf_status gf_net_gdrcopy(struct gf_net *net, struct gf_gdrcopy **gdrcopy, struct gf_reason *why);
 
 /* Constant; the net's. */
 const struct gf_net_config *gf_net_config_of(const struct gf_net *net);

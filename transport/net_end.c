@@ -38,7 +38,7 @@ static gf_status no_memory(struct gf_reason *why)
 static gf_status open_memory(struct gf_net_end *end, struct gf_reason *why)
 {
     struct gf_connector *c = end->c;
-    gf_status status = gf_net_slots_open(c, end->wire, &end->slots, why);
+    gf_status status = gf_net_slots_open(c, end->wire, &end->slots, &end->flush, why);
 
     if (status == GF_OK) {
         status = gf_device_pinned_alloc(c->device, gf_words_bytes(&c->shape), &end->words, why);
@@ -197,6 +197,7 @@ void gf_net_end_close(struct gf_net_end *end)
         }
     }
     gf_net_memory_close(end->c, end->wire, &end->sizes);
+    gf_net_flush_close(&end->flush);
     gf_net_memory_close(end->c, end->wire, &end->slots);
     if (end->words) {
         gf_device_pinned_free(end->c->device, end->words);

@@ -46,6 +46,7 @@ struct gf_net_end {
     int group, lane_count;
     struct gf_net_lane *lanes;         /* [lane_count] */
     struct gf_net_memory slots, sizes;
+    struct gf_net_flush flush;         /* of the slots; of a sender none */
     void *words;                       /* pinned: tails, sizes and heads between the kernel and the proxy */
     struct gf_net_room peer;
     uint32_t used;                     /* atomic; a launch was expected */

@@ -29,42 +29,42 @@ gf_status gf_net_memory_open(struct gf_connector *c, struct gf_wire *wire, size_
     return register_memory(c, wire, bytes, memory, why);
 }
 
-static gf_status open_in_device(struct gf_connector *c, struct gf_wire *wire, struct gf_net_memory *memory, struct gf_reason *why)
+static gf_status open_in_device(struct gf_connector *c, struct gf_wire *wire, struct gf_net_memory *memory,
+                                struct gf_net_flush *flush, struct gf_reason *why)
 {
     *memory = (struct gf_net_memory){ .device = true };
     if (!wire->caps.device_memory) {
         gf_reason_set(why, "%s does not reach device memory", wire->name);
         return GF_ERR_UNSUPPORTED;
     }
-    if (!c->is_sender && gf_net_needs_flush(c->net, true) && !wire->caps.flush) {
-        gf_reason_set(why, "%s has no flush, which device memory needs", wire->name);
-        return GF_ERR_UNSUPPORTED;
-    }
     gf_status status = gf_slots_alloc(c, &memory->user, why);
 
-    return status == GF_OK ? register_memory(c, wire, gf_layout_slots_bytes(&c->shape), memory, why) : status;
+    if (status == GF_OK) {
+        status = register_memory(c, wire, gf_layout_slots_bytes(&c->shape), memory, why);
+    }
+    return status == GF_OK ? gf_net_flush_open(c, wire, memory->user, true, flush, why) : status;
 }
 
-gf_status gf_net_slots_open(struct gf_connector *c, struct gf_wire *wire, struct gf_net_memory *memory, struct gf_reason *why)
+gf_status gf_net_slots_open(struct gf_connector *c, struct gf_wire *wire, struct gf_net_memory *memory,
+                            struct gf_net_flush *flush, struct gf_reason *why)
 {
-    enum gf_choice choice = gf_net_config_of(c->net)->device_memory;
+    const struct gf_net_config *config = gf_net_config_of(c->net);
+    bool forced = config->device_memory == GF_CHOICE_YES || config->flush == GF_FLUSH_GDRCOPY;
 
-    if (choice != GF_CHOICE_NO) {
+    if (config->device_memory != GF_CHOICE_NO) {
         struct gf_reason in_device = { "" };
-        gf_status status = open_in_device(c, wire, memory, &in_device);
+        gf_status status = open_in_device(c, wire, memory, flush, &in_device);
 
-        if (status != GF_ERR_UNSUPPORTED || choice == GF_CHOICE_YES) {
+        if (status != GF_ERR_UNSUPPORTED || forced) {
             gf_reason_set(why, "%s", in_device.text);
             return status;
         }
         gf_net_say_once(c->net, GF_NET_HOST_SLOTS, "data go through host memory: %s", in_device.text);
         gf_net_memory_close(c, wire, memory);
     }
-    if (!c->is_sender && gf_net_needs_flush(c->net, false) && !wire->caps.flush) {
-        gf_reason_set(why, "%s has no flush: leave the setting net_flush at auto or no", wire->name);
-        return GF_ERR_UNSUPPORTED;
-    }
-    return gf_net_memory_open(c, wire, gf_layout_slots_bytes(&c->shape), memory, why);
+    gf_status status = gf_net_memory_open(c, wire, gf_layout_slots_bytes(&c->shape), memory, why);
+
+    return status == GF_OK ? gf_net_flush_open(c, wire, memory->user, false, flush, why) : status;
 }
 
 void gf_net_memory_close(struct gf_connector *c, struct gf_wire *wire, struct gf_net_memory *memory)

@@ -6,7 +6,7 @@
 #define GF_TRANSPORT_NET_MEMORY_H
 
 #include "core/connector.h"
-#include "transport/net.h"
+#include "transport/net_flush.h"
 
 /* Zeroed: none. Owned by the end. */
 struct gf_net_memory {
@@ -20,8 +20,9 @@ struct gf_net_memory {
 gf_status gf_net_memory_open(struct gf_connector *c, struct gf_wire *wire, size_t bytes, struct gf_net_memory *memory,
                              struct gf_reason *why);
 
-/* Slots: in device memory where that is wanted and possible, else in host memory. */
-gf_status gf_net_slots_open(struct gf_connector *c, struct gf_wire *wire, struct gf_net_memory *memory, struct gf_reason *why);
+/* Slots, and what flushes them: in device memory where that is wanted and possible, else in host memory. */
+gf_status gf_net_slots_open(struct gf_connector *c, struct gf_wire *wire, struct gf_net_memory *memory,
+                            struct gf_net_flush *flush, struct gf_reason *why);
 
 /* Idempotent. */
 void gf_net_memory_close(struct gf_connector *c, struct gf_wire *wire, struct gf_net_memory *memory);

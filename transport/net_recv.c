@@ -40,7 +40,6 @@ struct incoming {
 
 struct gf_net_receiver {
     struct gf_net_end end;
-    bool flush;
     struct incoming *lanes;            /* [end.lane_count] */
     struct gf_proxy_task task;
 };
@@ -150,18 +149,18 @@ static gf_status take_sizes(struct incoming *in, uint64_t round, struct gf_net_r
 /* What makes the round visible to the device. Nothing to do: it has ended. */
 static gf_status start_flush(struct incoming *in, uint64_t round, struct gf_net_round *r)
 {
-    const struct gf_net_end *end = &in->receiver->end;
+    struct gf_net_end *end = &in->receiver->end;
     const struct gf_wire_ticket ticket = { &r->ended, round + 1 };
     const struct gf_net_part *last = NULL;
 
     for (uint32_t i = 0; i < r->count; i++) {
         last = r->parts[i].bytes > 0 ? &r->parts[i] : last;
     }
-    if (!in->receiver->flush || !last) {
+    if (!gf_net_flush_is_needed(&end->flush) || !last) {
         r->ended = round + 1;
         return GF_OK;
     }
-    return end->wire->ops->flush(in->lane->wire, &end->slots.wire, gf_net_end_slot(end, last), &ticket);
+    return gf_net_flush_begin(&end->flush, in->lane->wire, &end->slots.wire, gf_net_end_slot(end, last), &ticket, &end->why);
 }
 
 static gf_status arrive(void *ctx, uint64_t round)
@@ -253,7 +252,6 @@ gf_status gf_net_receiver_open(struct gf_connector *c, struct gf_net_receiver **
     if (status != GF_OK) {
         return status;
     }
-    p->flush = gf_net_needs_flush(c->net, p->end.slots.device);
     p->lanes = calloc((size_t)p->end.lane_count, sizeof *p->lanes);
     if (!p->lanes) {
         gf_reason_set(why, "out of host memory");

@@ -95,6 +95,17 @@ void soft_show_hidden(struct soft_lane *lane, uint64_t taken)
     }
 }
 
+void gftest_soft_show(struct gf_wire *base)
+{
+    struct soft_wire *wire = (struct soft_wire *)base;
+
+    pthread_mutex_lock(&wire->lock);
+    for (struct soft_lane *lane = wire->lanes; lane; lane = lane->next) {
+        soft_show_hidden(lane, lane->taken);
+    }
+    pthread_mutex_unlock(&wire->lock);
+}
+
 void soft_forget_hidden(struct soft_lane *lane)
 {
     while (lane->hidden) {

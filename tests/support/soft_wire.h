@@ -36,6 +36,9 @@ struct gftest_soft_wants {
     void (*tamper)(enum gftest_soft_kind kind, void *data, size_t bytes, uint32_t *immediate);
 };
 
+/* What a read of device memory by the processor does: all is visible whose notification was taken. */
+void gftest_soft_show(struct gf_wire *wire);
+
 /* The process's; the one global of the test. */
 extern struct gftest_soft_wants gftest_soft_wants;
 

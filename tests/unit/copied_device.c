@@ -154,7 +154,8 @@ static gf_status fake_close(gf_device *device, void *address)
 }
 
 /* A file that has the address of the memory where that begins. */
-static gf_status fake_dmabuf(gf_device *device, const void *address, size_t bytes, struct gf_dmabuf *dmabuf, struct gf_reason *why)
+static gf_status fake_dmabuf(gf_device *device, const void *address, size_t bytes, struct gf_dmabuf *dmabuf,
+                             struct gf_reason *why)
 {
     enum { OFFSET = 256 };
 

@@ -33,7 +33,8 @@ struct net_world {
 /* How a world is to be. */
 struct net_want {
     int channels, group;
-    enum gf_choice device_memory, flush;
+    enum gf_choice device_memory;
+    enum gf_flush_choice flush;
 };
 
 /* As net_world_open, up to a connection that is set up at neither end. */

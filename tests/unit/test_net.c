@@ -130,13 +130,13 @@ static void check_counts(const struct count *count)
 static void test_operations_are_counted(void **state)
 {
     const struct count counts[] = {
-        { { 1, 1, GF_CHOICE_YES, GF_CHOICE_AUTO }, { 20 }, { .notifies = 20 }, { .line_puts = 20, .flushes = 1 }, GF_FIFO_DEPTH },
-        { { 1, 1, GF_CHOICE_YES, GF_CHOICE_NO }, { 0 }, { .notifies = 0 }, { .line_puts = 0 }, GF_FIFO_DEPTH },
-        { { 1, 1, GF_CHOICE_NO, GF_CHOICE_AUTO }, { 20 }, { .notifies = 20 }, { .line_puts = 20 }, GF_FIFO_DEPTH },
-        { { 1, 1, GF_CHOICE_NO, GF_CHOICE_YES }, { 20 }, { .notifies = 20 }, { .line_puts = 20, .flushes = 1 }, GF_FIFO_DEPTH },
-        { { 2, 2, GF_CHOICE_YES, GF_CHOICE_YES }, { 20, 20 }, { 40, 20, 0, 0 }, { .line_puts = 20, .flushes = 1 }, 0 },
-        { { 5, 8, GF_CHOICE_NO, GF_CHOICE_AUTO }, { 5, 0, 4, 3, 2 }, { 4 + 4 + 3 + 2, 5, 0, 0 }, { .line_puts = 5 }, 0 },
-        { { 3, 2, GF_CHOICE_NO, GF_CHOICE_AUTO }, { 1, 1, 2 }, { .puts = 2, .notifies = 3 }, { .line_puts = 3 }, GF_FIFO_DEPTH },
+        { { 1, 1, GF_CHOICE_YES, GF_FLUSH_AUTO }, { 20 }, { .notifies = 20 }, { .line_puts = 20, .flushes = 1 }, GF_FIFO_DEPTH },
+        { { 1, 1, GF_CHOICE_YES, GF_FLUSH_NO }, { 0 }, { .notifies = 0 }, { .line_puts = 0 }, GF_FIFO_DEPTH },
+        { { 1, 1, GF_CHOICE_NO, GF_FLUSH_AUTO }, { 20 }, { .notifies = 20 }, { .line_puts = 20 }, GF_FIFO_DEPTH },
+        { { 1, 1, GF_CHOICE_NO, GF_FLUSH_READ }, { 20 }, { .notifies = 20 }, { .line_puts = 20, .flushes = 1 }, GF_FIFO_DEPTH },
+        { { 2, 2, GF_CHOICE_YES, GF_FLUSH_READ }, { 20, 20 }, { 40, 20, 0, 0 }, { .line_puts = 20, .flushes = 1 }, 0 },
+        { { 5, 8, GF_CHOICE_NO, GF_FLUSH_AUTO }, { 5, 0, 4, 3, 2 }, { 4 + 4 + 3 + 2, 5, 0, 0 }, { .line_puts = 5 }, 0 },
+        { { 3, 2, GF_CHOICE_NO, GF_FLUSH_AUTO }, { 1, 1, 2 }, { .puts = 2, .notifies = 3 }, { .line_puts = 3 }, GF_FIFO_DEPTH },
     };
 
     (void)state;
@@ -148,9 +148,10 @@ static void test_operations_are_counted(void **state)
 /* The predicate, and the settings that force it. */
 static void test_needs_flush(void **state)
 {
-    static const struct { enum gf_choice setting; bool device_slots, ordered, needs; } cases[] = {
-        { GF_CHOICE_AUTO, false, false, false }, { GF_CHOICE_AUTO, true, false, true }, { GF_CHOICE_AUTO, true, true, false },
-        { GF_CHOICE_YES, false, true, true }, { GF_CHOICE_YES, true, true, true }, { GF_CHOICE_NO, true, false, false },
+    static const struct { enum gf_flush_choice setting; bool device_slots, ordered, needs; } cases[] = {
+        { GF_FLUSH_AUTO, false, false, false }, { GF_FLUSH_AUTO, true, false, true }, { GF_FLUSH_AUTO, true, true, false },
+        { GF_FLUSH_READ, false, true, true }, { GF_FLUSH_READ, true, true, true }, { GF_FLUSH_NO, true, false, false },
+        { GF_FLUSH_GDRCOPY, false, false, false }, { GF_FLUSH_GDRCOPY, true, true, true },
     };
 
     (void)state;

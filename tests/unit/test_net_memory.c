@@ -8,11 +8,17 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include <dlfcn.h>
 
 #include <cmocka.h>
 
+#include "core/layout.h"
 #include "tests/support/descriptors.h"
+#include "tests/support/fake_gdrapi.h"
 #include "tests/unit/net_world.h"
 #include "transport/net_register.h"
 
@@ -36,18 +42,18 @@ static void test_places_of_slots(void **state)
         bool flushed;
         const char *refusal;           /* of the receiver */
     } cases[] = {
-        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .no_flush = false }, true, NULL },
-        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .no_device_memory = true }, false, NULL },
-        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .no_flush = true }, false, NULL },
-        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .refuse_device = true }, false, NULL },
-        { { 1, 1, GF_CHOICE_YES, GF_CHOICE_AUTO }, { .no_device_memory = true }, false, "does not reach device memory" },
-        { { 1, 1, GF_CHOICE_YES, GF_CHOICE_AUTO }, { .no_flush = true }, false, "has no flush" },
-        { { 1, 1, GF_CHOICE_YES, GF_CHOICE_AUTO }, { .refuse_device = true }, false, "does not let this memory be registered" },
-        { { 1, 1, GF_CHOICE_NO, GF_CHOICE_YES }, { .no_flush = true }, false, "net_flush" },
-        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .refuse_device = true, .refuse_host = true }, false, "be registered" },
-        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .put_bytes = PLAY_SLOT_BYTES }, true, NULL },
-        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .put_bytes = PLAY_SLOT_BYTES - 1 }, false, "simple_slot_bytes" },
-        { { 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO }, { .closed = true }, false, "soft: the test has no such network" },
+        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO }, { .no_flush = false }, true, NULL },
+        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO }, { .no_device_memory = true }, false, NULL },
+        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO }, { .no_flush = true }, false, NULL },
+        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO }, { .refuse_device = true }, false, NULL },
+        { { 1, 1, GF_CHOICE_YES, GF_FLUSH_AUTO }, { .no_device_memory = true }, false, "does not reach device memory" },
+        { { 1, 1, GF_CHOICE_YES, GF_FLUSH_AUTO }, { .no_flush = true }, false, "has no flush" },
+        { { 1, 1, GF_CHOICE_YES, GF_FLUSH_AUTO }, { .refuse_device = true }, false, "does not let this memory be registered" },
+        { { 1, 1, GF_CHOICE_NO, GF_FLUSH_READ }, { .no_flush = true }, false, "net_flush" },
+        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO }, { .refuse_device = true, .refuse_host = true }, false, "be registered" },
+        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO }, { .put_bytes = PLAY_SLOT_BYTES }, true, NULL },
+        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO }, { .put_bytes = PLAY_SLOT_BYTES - 1 }, false, "simple_slot_bytes" },
+        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO }, { .closed = true }, false, "soft: the test has no such network" },
     };
     uint64_t seed = play_seed();
 
@@ -101,9 +107,10 @@ static void test_ways_to_register(void **state)
         { .not_as_dmabuf = "the test's device has no dma-buf" },
         { .dmabuf = true, .wire = { .refuse_dmabuf = true }, .not_as_dmabuf = "let this dma-buf be registered" },
         { .dmabuf = true, .fault = 1, .dmabufs = 1, .not_as_dmabuf = "fault" },
-        { .dmabuf = true, .wire = { .refuse_dmabuf = true, .refuse_device = true }, .not_as_dmabuf = "let this dma-buf be registered",
-          .not_in_device = "data go through host memory: the test does not let this memory be registered; as a dma-buf neither: the "
-                           "test does not let this dma-buf be registered\n" },
+        { .dmabuf = true, .wire = { .refuse_dmabuf = true, .refuse_device = true },
+          .not_as_dmabuf = "let this dma-buf be registered",
+          .not_in_device = "data go through host memory: the test does not let this memory be registered; as a dma-buf neither: "
+                           "the test does not let this dma-buf be registered\n" },
         { .dmabuf = true, .wire = { .no_device_memory = true }, .not_in_device = "does not reach device memory" },
     };
 
@@ -113,7 +120,7 @@ static void test_ways_to_register(void **state)
 
         gftest_soft_wants = cases[i].wire;
         gftest_soft_wants.seed = play_seed();
-        net_world_begin(&w, &(struct net_want){ 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO });
+        net_world_begin(&w, &(struct net_want){ 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO });
         copied_device_give_dmabuf(cases[i].dmabuf);
         w.nodes[PLAY_RECEIVER].fault.left[GF_FAULT_DMABUF] = cases[i].fault;
         net_world_join(&w);
@@ -137,7 +144,7 @@ static void test_ways_are_told_once(void **state)
 
     (void)state;
     gftest_soft_wants = (struct gftest_soft_wants){ .seed = play_seed() };
-    net_world_open(&w, &(struct net_want){ 1, 1, GF_CHOICE_AUTO, GF_CHOICE_AUTO });
+    net_world_open(&w, &(struct net_want){ 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO });
     struct gf_connector *c = &w.play.ends[PLAY_RECEIVER];
 
     assert_int_equal(gf_net_open(c->net, &wire, NULL), GF_OK);
@@ -155,12 +162,147 @@ static void test_ways_are_told_once(void **state)
     net_world_close(&w);
 }
 
+static struct net_world world;             /* of the tests below, whose hook has to find it */
+
+/* The slot that is read is one of the receiver's; what was taken is visible then. */
+static void read_by_processor(void *ctx, uintptr_t address)
+{
+    const struct gf_endpoint *end = &world.play.ends[PLAY_RECEIVER].endpoint;
+    size_t bytes = gf_layout_slots_bytes(&world.play.ends[PLAY_RECEIVER].shape);
+
+    if (address - (uintptr_t)end->slots >= bytes) {
+        abort();
+    }
+    gftest_soft_show(ctx);
+}
+
+/* Where the library is not there, and no test has loaded the fake, whoever asks for it is told what to install. */
+static void test_gdrcopy_is_missing(void **state)
+{
+    struct gf_reason why = { "" };
+
+    (void)state;
+    gftest_soft_wants = (struct gftest_soft_wants){ .seed = play_seed() };
+    net_world_begin(&world, &(struct net_want){ 1, 1, GF_CHOICE_AUTO, GF_FLUSH_GDRCOPY });
+    assert_int_equal(net_world_setup(&world, PLAY_RECEIVER, &why), GF_ERR_UNSUPPORTED);
+    assert_non_null(strstr(why.text, "the setting net_flush is gdrcopy, but gdrcopy is not to be had here"));
+    assert_non_null(strstr(why.text, "install libgdrapi and gdrdrv-dkms"));
+    assert_null(strstr(world.nodes[PLAY_RECEIVER].said, "through host memory"));
+    net_world_close(&world);
+}
+
+/* From here on it is there. */
+static struct fake_gdrapi *load_gdrcopy(void)
+{
+    char path[1000];
+
+    snprintf(path, sizeof path, "%s/tests/support/.libs/libgdrapi.so.2", getenv("GF_BUILDDIR"));
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+    if (!library) {
+        fail_msg("%s", dlerror());
+    }
+    struct fake_gdrapi *(*function)(void);
+
+    *(void **)&function = dlsym(library, "fake_gdrapi");
+    return function();
+}
+
+static void expect_all_closed(const struct fake_gdrapi *gdr)
+{
+    assert_true(gdr->opened == 0 && gdr->pinned == 0 && gdr->mapped == 0 && gdr->misuses == 0);
+}
+
+/* A read by the processor for each message, and none by the wire: where that is asked for, and where the wire has none. */
+static void test_gdrcopy_flushes(void **state)
+{
+    static const struct { struct net_want want; bool no_flush, by_processor; } cases[] = {
+        { { 2, 1, GF_CHOICE_AUTO, GF_FLUSH_GDRCOPY }, false, true }, { { 3, 2, GF_CHOICE_YES, GF_FLUSH_GDRCOPY }, false, true },
+        { { 2, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO }, true, true }, { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO }, false, false },
+        { { 1, 1, GF_CHOICE_NO, GF_FLUSH_GDRCOPY }, true, false }, { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_READ }, false, false },
+    };
+    struct fake_gdrapi *gdr = load_gdrcopy();
+    struct gf_wire *wire;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint64_t random = play_seed();
+
+        gftest_soft_wants = (struct gftest_soft_wants){ .seed = random, .no_flush = cases[i].no_flush };
+        net_world_open(&world, &cases[i].want);
+        assert_int_equal(gf_net_open(world.nodes[PLAY_RECEIVER].net, &wire, NULL), GF_OK);
+        *gdr = (struct fake_gdrapi){ .opened = gdr->opened, .pinned = gdr->pinned, .mapped = gdr->mapped, .misuses = gdr->misuses,
+                                     .read = read_by_processor, .ctx = wire };
+        assert_int_equal(gdr->mapped, cases[i].by_processor);
+        for (int launch = 0; launch < 3; launch++) {
+            play_choose_steps(&world.play, &random);
+            world.play.steps[0] += world.play.steps[0] == 0;
+            play_launch(&world.play, PLAY_SENDER);
+            expect_no_abort(&world);
+        }
+        play_await_drained(&world.play);
+        bool by_wire = !cases[i].by_processor && cases[i].want.device_memory != GF_CHOICE_NO;
+
+        assert_int_equal(net_world_counts(&world, PLAY_RECEIVER).flushes > 0, by_wire);
+        assert_int_equal(gdr->reads > 0, cases[i].by_processor);
+        net_world_close(&world);
+        expect_all_closed(gdr);
+    }
+}
+
+/* What fails is told; asked for by nobody, it leaves host memory. */
+static void test_gdrcopy_fails(void **state)
+{
+    static const struct { const char *function, *says; } cases[] = {
+        { "gdr_open", "load gdrdrv" }, { "gdr_pin_buffer", "gdr_pin_buffer says 12" }, { "gdr_map", "gdr_map says 22" },
+    };
+    struct fake_gdrapi *gdr = load_gdrcopy();
+
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
+        bool forced = i % 2;
+        struct gf_reason why = { "" };
+
+        gdr->fail_function = cases[i / 2].function;
+        gftest_soft_wants = (struct gftest_soft_wants){ .seed = play_seed(), .no_flush = true };
+        net_world_begin(&world, &(struct net_want){ 1, 1, GF_CHOICE_AUTO, forced ? GF_FLUSH_GDRCOPY : GF_FLUSH_AUTO });
+        assert_int_equal(net_world_setup(&world, PLAY_RECEIVER, &why), forced ? GF_ERR_UNSUPPORTED : GF_OK);
+        assert_non_null(strstr(forced ? why.text : world.nodes[PLAY_RECEIVER].said, cases[i / 2].says));
+        net_world_close(&world);
+        expect_all_closed(gdr);
+    }
+    gdr->fail_function = NULL;
+}
+
+/* A read that fails ends the communicator. */
+static void test_gdrcopy_read_fails(void **state)
+{
+    struct fake_gdrapi *gdr = load_gdrcopy();
+    struct gf_reason why = { "" };
+
+    (void)state;
+    gftest_soft_wants = (struct gftest_soft_wants){ .seed = play_seed() };
+    net_world_open(&world, &(struct net_want){ 1, 1, GF_CHOICE_AUTO, GF_FLUSH_GDRCOPY });
+    gdr->fail_function = "gdr_copy_from_mapping";
+    world.play.steps[0] = 20;
+    play_launch(&world.play, PLAY_SENDER);
+    assert_int_equal(gf_abort_check(&world.nodes[PLAY_RECEIVER].abort, &why), GF_ERR_DEVICE);
+    assert_non_null(strstr(why.text, "gdr_copy_from_mapping says 5"));
+    net_world_close(&world);
+    gdr->fail_function = NULL;
+    expect_all_closed(gdr);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places_of_slots),
         cmocka_unit_test(test_ways_to_register),
         cmocka_unit_test(test_ways_are_told_once),
+        cmocka_unit_test(test_gdrcopy_is_missing),
+        cmocka_unit_test(test_gdrcopy_flushes),
+        cmocka_unit_test(test_gdrcopy_fails),
+        cmocka_unit_test(test_gdrcopy_read_fails),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,7 +45,7 @@ static void expect_abort(struct net_world *w, const char *text)
 static void test_broken_lanes(void **state)
 {
     static const struct net_want wants[] = {
-        { 2, 1, GF_CHOICE_YES, GF_CHOICE_AUTO }, { 3, 2, GF_CHOICE_YES, GF_CHOICE_AUTO },
+        { 2, 1, GF_CHOICE_YES, GF_FLUSH_AUTO }, { 3, 2, GF_CHOICE_YES, GF_FLUSH_AUTO },
     };
 
     (void)state;

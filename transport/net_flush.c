@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The two ways to flush.
+ */
+#include "transport/net_flush.h"
+
+#include "core/layout.h"
+
+static gf_status open_window(struct gf_connector *c, void *slots, struct gf_net_flush *flush, struct gf_reason *why)
+{
+    struct gf_gdrcopy *gdrcopy;
+    gf_status status = gf_net_gdrcopy(c->net, &gdrcopy, why);
+
+    return status == GF_OK ? gf_gdrcopy_map(gdrcopy, gf_device_kernel_address(c->device, slots), gf_layout_slots_bytes(&c->shape),
+                                            &flush->window, why) : status;
+}
+
+gf_status gf_net_flush_open(struct gf_connector *c, const struct gf_wire *wire, void *slots, bool device,
+                            struct gf_net_flush *flush, struct gf_reason *why)
+{
+    enum gf_flush_choice choice = gf_net_config_of(c->net)->flush;
+    struct gf_reason said = { "" };
+
+    *flush = (struct gf_net_flush){ .by_wire = false };
+    if (c->is_sender || !gf_net_needs_flush(c->net, device)) {
+        return GF_OK;
+    }
+    if (choice != GF_FLUSH_GDRCOPY && wire->caps.flush) {
+        flush->by_wire = true;
+        return GF_OK;
+    }
+    if (choice == GF_FLUSH_READ) {
+        gf_reason_set(why, "%s has no flush: leave the setting net_flush at auto, gdrcopy or no", wire->name);
+        return GF_ERR_UNSUPPORTED;
+    }
+    gf_status status = open_window(c, slots, flush, &said);
+
+    if (status != GF_OK && choice == GF_FLUSH_GDRCOPY) {
+        gf_reason_set(why, "the setting net_flush is gdrcopy, but %s", said.text);
+    } else if (status != GF_OK) {
+        gf_reason_set(why, "%s has no flush, which device memory needs, and %s", wire->name, said.text);
+    }
+    return status;
+}
+
+gf_status gf_net_flush_begin(const struct gf_net_flush *flush, struct gf_wire_lane *lane, const struct gf_wire_memory *slots,
+                             const void *at, const struct gf_wire_ticket *ticket, struct gf_reason *why)
+{
+    if (flush->by_wire) {
+        return lane->wire->ops->flush(lane, slots, at, ticket);
+    }
+    gf_status status = gf_gdrcopy_read(&flush->window, at, why);
+
+    if (status == GF_OK) {
+        *ticket->word = ticket->value;
+    }
+    return status;
+}
+
+void gf_net_flush_close(struct gf_net_flush *flush)
+{
+    gf_gdrcopy_unmap(&flush->window);
+    flush->by_wire = false;
+}
