@@ -39,6 +39,9 @@ struct gf_comm_setup {
                                                    communicator, as far as known; 0: those of this communicator. Too high
                                                    costs blocks, too low risks that kernels of two communicators keep each
                                                    other from running. */
+    int node;                                   /* this rank's among the nodes of the communicator as the caller numbers them from
+                                                   0 on, below GF_MAX_RANKS: ranks with different numbers are not on one, though
+                                                   they may have one kernel, as containers have. Equal: then core finds out */
 };
 
 /* Collective. All ranks return the same success or failure; *why tells this rank's or the failing rank's reason.

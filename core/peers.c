@@ -90,7 +90,8 @@ void gf_peer_describe(const gf_device *device, const struct gf_config *config, i
 
 bool gf_peers_same_node(const struct gf_peer_info *a, const struct gf_peer_info *b)
 {
-    return memcmp(a->boot_id, b->boot_id, sizeof a->boot_id) == 0 && memcmp(a->node, b->node, sizeof a->node) == 0;
+    return memcmp(a->boot_id, b->boot_id, sizeof a->boot_id) == 0 && memcmp(a->node, b->node, sizeof a->node) == 0
+        && a->numbered_node == b->numbered_node;
 }
 
 static gf_status check_settings(const struct gf_peers *peers, struct gf_reason *why)

@@ -35,7 +35,8 @@ struct gf_peer_info {
     uint8_t host_types;            /* device capability */
     uint8_t copies_beside_kernels; /* device capability */
     uint8_t net;                   /* this rank has a net, by which it may talk to other nodes */
-    uint8_t reserved[3];
+    uint8_t numbered_node;         /* see struct gf_comm_setup */
+    uint8_t reserved[2];
     int32_t blocks;                /* device capability: of the whole device */
     int32_t device_ranks;          /* see struct gf_comm_setup */
     int64_t settings[GF_SHARED_SETTINGS];    /* those of struct gf_config that must be equal on all ranks */
@@ -57,7 +58,7 @@ struct gf_peers {
 /* Do these two count themselves to one node? Whether they can share memory there is tried. */
 bool gf_peers_same_node(const struct gf_peer_info *a, const struct gf_peer_info *b);
 
-/* Fills all but probe and net. */
+/* Fills all but probe, net and numbered_node. */
 void gf_peer_describe(const gf_device *device, const struct gf_config *config, int device_ranks, struct gf_peer_info *info);
 
 /* Judges peers->infos and fills the rest: a pure function of values that are the same on all ranks but peers->rank.

@@ -5,6 +5,7 @@
 #include "mca_coll_gpufifo/native.h"
 
 #include "mca_coll_gpufifo/agree.h"
+#include "mca_coll_gpufifo/agree_map.h"
 #include "mca_coll_gpufifo/bootstrap.h"
 #include "mca_coll_gpufifo/flight.h"
 #include "mca_coll_gpufifo/freed.h"
@@ -52,6 +53,7 @@ gf_status gf_native_comm(mca_coll_gpufifo_module_t *module, int ordinal, struct 
         module->log.verbose = GF_LOG_WARN;
     }
     module->device_ordinal = ordinal;
+    const struct gf_agree_map *map = gf_agree_map_of(module);
     struct gf_comm_setup setup = {
         .config = &mca_coll_gpufifo_component.config,
         .log = &module->log,
@@ -65,6 +67,7 @@ gf_status gf_native_comm(mca_coll_gpufifo_module_t *module, int ordinal, struct 
         .proxy = device ? gf_component_proxy(device) : NULL,
         .host_executor = &gf_host_sequenced,
         .device_ranks = device_ranks(module),
+        .node = map ? map->node : 0,
     };
     status = gf_comm_create(&setup, &module->device_comm, why);
     if (status != GF_OK) {

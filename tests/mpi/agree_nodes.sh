@@ -23,11 +23,9 @@ done
 
 # Natively, over UCX: exactly the calls whose ranks all have device buffers, and that are long enough. Leaders of nodes that alone
 # have host buffers, and members; nodes of one rank and of several, whose ranks are not always neighbours.
-if ! grep -q "define HAVE_UCX 1" "$GF_BUILDDIR/config.h"; then
-    skip 7 "this build has no UCX"
-elif [ "${GF_SANITIZER:-no}" != no ]; then
+if [ "${GF_SANITIZER:-no}" != no ]; then
     skip 7 "under a sanitizer the parts above have to do: what is added here is the network's, which has tests of its own"
-else
+elif has_ucx 7; then
     export UCX_TLS=tcp
     run 3 net=ucx net_bytes=1 "$nodes" "a b b" "$agree" calls 1
     run 6 net=ucx net_bytes=1 "$nodes" "a b a c b c" "$agree" calls 2

@@ -6,8 +6,7 @@
 # unit tests, and other messages have pt2pt_pipe.sh.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
-if ! grep -q "define HAVE_UCX 1" "$GF_BUILDDIR/config.h"; then
-    skip 11 "this build has no UCX"
+if ! has_ucx 11; then
     echo "0 passed, 0 failed, $skipped skipped"
     exit 77
 fi

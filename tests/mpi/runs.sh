@@ -13,6 +13,7 @@
 #   run_says TEXT RANKS ... PROGRAM       must print TEXT, and end anyhow
 #   wait_until SECONDS COMMAND...        whether it came true in time, which is generous: nothing is measured
 #   over_ucx                              what follows goes over the PML ucx; false, and says so, where there is none
+#   has_ucx                               whether this build has the wire ucx; where not, N runs are skipped: has_ucx N
 #   skip N WHY                            N runs that this machine cannot make
 #   finish
 #
@@ -141,6 +142,10 @@ over_ucx() {
         echo "this Open MPI has no pml ucx"
         return 1
     fi
+}
+
+has_ucx() {
+    grep -q "define HAVE_UCX 1" "$GF_BUILDDIR/config.h" || { skip "$1" "this build has no UCX" && return 1; }
 }
 
 wait_until() {

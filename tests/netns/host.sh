@@ -6,6 +6,7 @@
 #   host.sh NAME
 set -e
 mount -t proc proc /proc
+mount -t sysfs sysfs /sys       # it shows the networks of who mounts it
 # A /dev/shm of its own, in which the folder that all hosts share is where it was.
 mount -t tmpfs tmpfs "/dev/shm/$1"
 mkdir "/dev/shm/$1/hosts"

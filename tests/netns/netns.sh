@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Jobs over several hosts, which are namespaces of this machine joined by a network, by Open MPI over TCP: collectives, messages,
-# links that are slow and lose packets, a rank that dies.
+# Jobs over several hosts, which are namespaces of this machine joined by a network, by Open MPI over TCP and by UCX over TCP:
+# collectives, messages, links that are slow and lose packets, a rank that dies.
 folder=$(cd "${srcdir:-.}/tests/netns" && pwd)
 . "$folder/hosts.sh"
 
@@ -34,6 +34,10 @@ traffic() {
     over a:2,b:2
     run_prints "its ranks are on several nodes" 4 verbose=1 $tests/test_allreduce path=staged limit=4096 sizes
     run 4 pipe_bytes=2000 pipe_chunk_bytes=65536 pipe_slots=3 pipe_depth=2 $tests/test_pt2pt_stress 1 "$1" 5
+    if has_ucx 1; then
+        run_prints "between nodes by coll_gpufifo_net, from rank 1 to 2, 3 to 0" 4 verbose=1 net=ucx net_bytes=1 \
+            $tests/test_allreduce path=ring limit=4096 sizes
+    fi
     over a,b,c
     run_prints "0 of 256 points differ.*: right" 3 examples/jacobi --size 16 --steps 4
 }
@@ -48,9 +52,12 @@ none_of() {
 
 # A rank dies in the midst of a collective: the job ends, on the other host too. Which process mpirun takes to have failed first
 # is not always that one.
+#   rank_dies RANK [NAME=VALUE]...
 rank_dies() {
+    rank=$1
+    shift
     over a:2,b:2
-    run_fails "rank 3 is process" 4 tests/fault/killed_rank "$1" 20 100000
+    run_fails "rank 3 is process" 4 "$@" tests/fault/killed_rank "$rank" 20 100000
     if wait_until 30 none_of killed_rank; then
         good
     else
@@ -60,6 +67,7 @@ rank_dies() {
 }
 
 hosts_start a b c
+export UCX_TLS=tcp UCX_NET_DEVICES=inside
 traffic 10
 run_prints "sent in chunks" 3 verbose=1 pipe_bytes=60000 pipe_chunk_bytes=65536 $tests/test_pt2pt_pipe wire
 run 3 $tests/test_mixed 3
@@ -72,13 +80,16 @@ if every_link add "tbf rate 200mbit burst 64kb limit 128kb" 2> /dev/null; then
     tc -s qdisc show dev to-b
     every_link del ""
 else
-    skip 4 "this kernel has no tc tbf"
+    skip 5 "this kernel has no tc tbf"
 fi
 if every_link add "netem delay 1ms 500us loss 0.5%" 2> /dev/null; then
     traffic 5
 else
-    skip 3 "this kernel has no tc netem"
+    skip 4 "this kernel has no tc netem"
 fi
 rank_dies 0
 rank_dies 3
+if has_ucx 2; then
+    rank_dies 2 net=ucx net_bytes=1
+fi
 finish

@@ -35,6 +35,7 @@ launcher=$folder/srun.sh
 export TMPDIR="$cluster/tmp" GF_MPS_LOG="$cluster/mps.log"
 : > "$GF_MPS_LOG"
 tests=tests/mpi
+export UCX_TLS=tcp UCX_NET_DEVICES=lo
 
 on_two_nodes() {
     starts="srun -N2" SRUN_OPTIONS="-N2 --ntasks-per-node=2"
@@ -134,6 +135,9 @@ cancelled() {
 
 on_two_nodes
 run_prints "its ranks are on several nodes" 4 verbose=1 $tests/test_allreduce path=staged limit=4096 sizes
+if has_ucx 1; then
+    run_prints "over 2 nodes" 4 verbose=1 net=ucx net_bytes=1 $tests/test_allreduce path=ring limit=4096 sizes
+fi
 run_prints "sent in chunks" 4 verbose=2 pipe_bytes=2000 pipe_chunk_bytes=65536 $tests/test_pt2pt
 run_prints "0 of 256 points differ.*: right" 4 examples/jacobi --size 16 --steps 4
 on_one_node
@@ -149,6 +153,9 @@ cancelled 4 algorithm=one_shot $forever none 5 2
 cancelled 4 algorithm=ring $forever none 5 100000
 on_two_nodes
 cancelled 4 $forever none 5 100000
+if has_ucx 1; then
+    cancelled 4 net=ucx net_bytes=1 $forever none 5 100000
+fi
 for start in srun mpirun; do
     by_batch $start
     cancelled 6 $forever none 5 100000

@@ -203,7 +203,7 @@ static void test_differences_are_named(void **state)
     assert_int_equal(gf_peers_judge(&peers, &config, &why), GF_ERR_UNSUPPORTED);
 }
 
-/* By their machines and by their names; only where all have a net. */
+/* By their machines, their names and their numbers; only where all have a net. */
 static void test_several_nodes(void **state)
 {
     struct gf_peer_info infos[5];
@@ -230,6 +230,10 @@ static void test_several_nodes(void **state)
     assert_int_equal(gf_peers_judge(&peers, &agent, &why), GF_OK);
     assert_int_equal(peers.nodes, 3);
     assert_false(peers.agents);
+    infos[2].numbered_node = 1;
+    assert_false(gf_peers_same_node(&infos[0], &infos[2]));
+    assert_int_equal(gf_peers_judge(&peers, &agent, &why), GF_OK);
+    assert_int_equal(peers.nodes, 4);
     infos[2].net = false;
     assert_int_equal(gf_peers_judge(&peers, &config, &why), GF_ERR_UNSUPPORTED);
     assert_non_null(strstr(why.text, "rank 2 does not have"));
