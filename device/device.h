@@ -112,6 +112,7 @@ struct gf_device_ops {
     gf_status (*stream_create)(gf_device *, gf_stream **stream, struct gf_reason *why);
     void (*stream_destroy)(gf_device *, gf_stream *stream);
     gf_status (*copy)(gf_device *, gf_stream *, void *to, const void *from, size_t bytes);
+    gf_status (*copy_at_once)(gf_device *, void *to, const void *from, size_t bytes);      /* null: it has none */
     gf_status (*fill)(gf_device *, gf_stream *, void *to, int byte, size_t bytes);
     gf_status (*stream_query)(gf_device *, gf_stream *);
     gf_status (*stream_sync)(gf_device *, gf_stream *);
@@ -253,6 +254,14 @@ static inline gf_status gf_device_copy(gf_device *d, gf_stream *s, void *to, con
 static inline gf_status gf_device_fill(gf_device *d, gf_stream *s, void *to, int byte, size_t bytes)
 {
     return d->ops->fill(d, s, to, byte, bytes);
+}
+
+/* A copy by the calling thread, where the host reaches the device's memory: done on return, beside whatever is queued. What is
+ * longer than GF_AT_ONCE_BYTES had better be queued. GF_ERR_UNSUPPORTED: there is no such way here, queue it. Else as above. */
+enum { GF_AT_ONCE_BYTES = 1024 };
+static inline gf_status gf_device_copy_at_once(gf_device *d, void *to, const void *from, size_t bytes)
+{
+    return d->ops->copy_at_once ? d->ops->copy_at_once(d, to, from, bytes) : GF_ERR_UNSUPPORTED;
 }
 
 /* query: GF_OK when all queued work is done, GF_IN_PROGRESS, or the error it ended with. sync waits for that; gf_device_sync for

@@ -203,6 +203,26 @@ static gf_status copy(gf_device *device, gf_stream *stream, void *to, const void
     return status;
 }
 
+/* By the alias, as kernels. */
+static gf_status copy_at_once(gf_device *device, void *to, const void *from, size_t bytes)
+{
+    struct gf_emulated *self = gf_emulated_of(device);
+    enum gf_memory_kind to_kind, from_kind;
+    gf_status status = gf_emulated_check_process(self, NULL);
+
+    if (status != GF_OK) {
+        return status;
+    }
+    void *target = gf_emulated_memory_reach(self->memory, to, bytes, &to_kind);
+    const void *source = gf_emulated_memory_reach(self->memory, from, bytes, &from_kind);
+
+    if (!target || !source) {
+        return GF_ERR_INVALID;
+    }
+    memmove(target, source, bytes);
+    return GF_OK;
+}
+
 static gf_status fill(gf_device *device, gf_stream *stream, void *to, int byte, size_t bytes)
 {
     struct gf_emulated *self = gf_emulated_of(device);
@@ -331,6 +351,7 @@ const struct gf_device_ops gf_emulated_device_ops = {
     .stream_create = stream_create,
     .stream_destroy = stream_destroy,
     .copy = copy,
+    .copy_at_once = copy_at_once,
     .fill = fill,
     .stream_query = stream_query,
     .stream_sync = stream_sync,

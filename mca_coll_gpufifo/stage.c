@@ -199,11 +199,12 @@ bool gf_stage_prepare(struct gf_stage_call *call, ompi_communicator_t *comm, con
     return true;
 }
 
-/* Queues one of the bounce's copies. Its lane is the other's where that is one of the same device: one wait does for both. */
+/* Makes one of the bounce's copies, at once or queued. Its lane is the other's where that is one of the same device: one wait does
+ * for both. */
 static gf_status queue(struct bounce *bounce, const struct bounce *other, const struct gf_transfer *transfer,
                        struct gf_reason *why)
 {
-    if (!bounce->pool || transfer->bytes == 0) {
+    if (!bounce->pool || transfer->bytes == 0 || gf_transfer_at_once(transfer, bounce->pool)) {
         return GF_OK;
     }
     if (!bounce->lane && other->lane && other->pool == bounce->pool) {

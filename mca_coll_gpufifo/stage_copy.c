@@ -351,6 +351,16 @@ static gf_status queue_copy(void *ctx, char *to, const char *from, size_t bytes,
     return status;
 }
 
+bool gf_transfer_at_once(const struct gf_transfer *transfer, struct gf_stage_pool *pool)
+{
+    if (transfer->parts || transfer->bytes > GF_AT_ONCE_BYTES ||
+        gf_device_copy_at_once(gf_stage_pool_device(pool), transfer->to, transfer->from, transfer->bytes) != GF_OK) {
+        return false;
+    }
+    gf_pvars_count_driver_call(&mca_coll_gpufifo_component.pvars);
+    return true;
+}
+
 gf_status gf_transfer_queue(const struct gf_transfer *transfer, struct gf_stage_lane *lane, struct gf_reason *why)
 {
     gf_status status;

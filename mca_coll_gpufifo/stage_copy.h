@@ -49,6 +49,9 @@ gf_status gf_transfer_pack(struct gf_transfer *transfer, const struct gf_layout 
 gf_status gf_transfer_unpack(struct gf_transfer *transfer, const struct gf_layout *layout, struct gf_stage_pool *pool,
                              void *user, const void *packed, size_t bytes, struct gf_reason *why);
 
+/* Short data without gaps that the host can move by itself (gf_device_copy_at_once) it moves; false: it is to be queued. */
+bool gf_transfer_at_once(const struct gf_transfer *transfer, struct gf_stage_pool *pool);
+
 /* Queues it in the lane's stream, nothing if it is empty. The lists are in use until the stream has done it. */
 gf_status gf_transfer_queue(const struct gf_transfer *transfer, struct gf_stage_lane *lane, struct gf_reason *why);
 

@@ -154,6 +154,33 @@ static void pageable_copies_are_done_on_return(void **state)
     gpufifo_device_close(public);
 }
 
+static void host_moves_short_data_at_once(void **state)
+{
+    enum { BYTES = 100 };
+    gf_driver *driver;
+    gf_device *device;
+    void *pointer, *pinned;
+    char host[BYTES], back[BYTES];
+
+    (void)state;
+    gf_driver_open("emulated", &driver, NULL);
+    gf_device_open(driver, 0, &device, NULL);
+    gf_device_alloc(device, BYTES, &pointer, NULL);
+    gf_device_pinned_alloc(device, BYTES, &pinned, NULL);
+    memset(host, 3, sizeof host);
+    memset(pinned, 4, BYTES);
+    assert_int_equal(gf_device_copy_at_once(device, pointer, host, BYTES), GF_OK);
+    assert_int_equal(gf_device_copy_at_once(device, pointer, pinned, 1), GF_OK);
+    assert_int_equal(gf_device_copy_at_once(device, back, pointer, BYTES), GF_OK);
+    host[0] = 4;
+    assert_memory_equal(back, host, BYTES);
+    assert_int_equal(gf_device_copy_at_once(device, pointer, host, BYTES + 1000), GF_ERR_INVALID);
+    gf_device_free(device, pointer);
+    assert_int_equal(gf_device_copy_at_once(device, back, pointer, BYTES), GF_ERR_INVALID);
+    gf_device_pinned_free(device, pinned);
+    gf_device_close(device);
+}
+
 static void launches_run_the_kernels_of_the_library(void **state)
 {
     gf_driver *driver;
@@ -232,7 +259,7 @@ int main(void)
         cmocka_unit_test(opens_are_counted),
         cmocka_unit_test(registered_memory_is_pinned),
         cmocka_unit_test(freeing_waits_for_work_under_way),
-        cmocka_unit_test(pageable_copies_are_done_on_return),
+        cmocka_unit_test(pageable_copies_are_done_on_return), cmocka_unit_test(host_moves_short_data_at_once),
         cmocka_unit_test(launches_run_the_kernels_of_the_library),
         cmocka_unit_test(bad_launches_say_why),
     };
