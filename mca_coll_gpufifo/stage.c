@@ -199,8 +199,8 @@ bool gf_stage_prepare(struct gf_stage_call *call, ompi_communicator_t *comm, con
     return true;
 }
 
-/* Makes one of the bounce's copies, at once or queued. Its lane is the other's where that is one of the same device: one wait does
- * for both. */
+/* Makes one of the bounce's copies, at once or queued. Its lane is the other's where that is one of the same device: one wait
+ * does for both. */
 static gf_status queue(struct bounce *bounce, const struct bounce *other, const struct gf_transfer *transfer,
                        struct gf_reason *why)
 {
