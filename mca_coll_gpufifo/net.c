@@ -51,7 +51,8 @@ void gf_net_params_register(struct gf_net_params *params)
         MCA_BASE_VAR_TYPE_INT, flushes, OPAL_INFO_LVL_9, &params->flush);
     gf_params_register_variable("net_messages",
         "How messages between nodes go where coll_gpufifo_net is not off: auto (by the network from "
-        "coll_gpufifo_net_message_bytes on), net (by the network, all that are not staged), or pml (in pieces over MPI)",
+        "coll_gpufifo_net_message_bytes on, where it reaches device memory), net (by the network, all that are not staged), or "
+        "pml (in pieces over MPI)",
         MCA_BASE_VAR_TYPE_INT, message_choices, OPAL_INFO_LVL_5, &params->messages);
     gf_params_register_variable("net_message_bytes",
         "Least message in bytes that goes by the network between nodes; shorter ones go in pieces over MPI, or are staged",

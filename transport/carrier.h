@@ -53,6 +53,10 @@ void gf_carrier_destroy(struct gf_carrier *carrier);
 /* The wire's kind, as "ucx": must be the same at both ends. */
 const char *gf_carrier_wire(const struct gf_carrier *carrier);
 
+/* May the wire put from memory of the device, or into it (receives)? Else *why says why not: its data go by pieces. Registering a
+ * buffer may still fail. Host memory it always may. */
+bool gf_carrier_reaches_device(const struct gf_carrier *carrier, bool receives, struct gf_reason *why);
+
 /* Moves all messages on. Costs a nanosecond when there are none. */
 void gf_carrier_progress(struct gf_carrier *carrier);
 

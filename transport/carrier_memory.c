@@ -13,8 +13,7 @@ static gf_status register_range(struct gf_carrier *carrier, const struct gf_wire
     return carrier->wire->ops->register_memory(carrier->wire, range, memory, why);
 }
 
-/* May the wire touch memory of the device? Host memory it may. */
-static bool may_reach(const struct gf_carrier *carrier, bool receives, struct gf_reason *why)
+bool gf_carrier_reaches_device(const struct gf_carrier *carrier, bool receives, struct gf_reason *why)
 {
     const struct gf_wire *wire = carrier->wire;
 
@@ -35,7 +34,7 @@ void gf_carrier_register(struct gf_carrier *carrier, bool receives, struct gf_ca
     void *address = data->device ? gf_device_kernel_address(carrier->config.device, data->address) : data->address;
     const struct gf_wire_range range = { .address = address, .bytes = data->bytes, .device = data->device, .dmabuf = -1 };
 
-    data->registered = data->bytes > 0 && (!data->device || may_reach(carrier, receives, why))
+    data->registered = data->bytes > 0 && (!data->device || gf_carrier_reaches_device(carrier, receives, why))
         && register_range(carrier, &range, &data->wire, why) == GF_OK;
 }
 

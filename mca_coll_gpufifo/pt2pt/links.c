@@ -45,11 +45,17 @@ void gf_links_destroy(struct gf_links *links)
     }
 }
 
-static gf_status make_carrier(struct gf_links *links, int ordinal, struct gf_reason *why)
+/* By pieces of ours through host memory is no faster than by pieces of MPI (measured over TCP: 0.8 to 1.0 of their rate). */
+static bool is_worth_it(const struct gf_carrier *carrier, struct gf_reason *why)
+{
+    return mca_coll_gpufifo_component.net_params.messages != GF_MESSAGES_AUTO
+        || (gf_carrier_reaches_device(carrier, false, why) && gf_carrier_reaches_device(carrier, true, why));
+}
+
+static gf_status make_carrier(struct gf_links *links, int ordinal, struct gf_carrier **carrier, struct gf_reason *why)
 {
     const mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
     gf_device *device = gf_component_device(ordinal, why);
-    struct gf_carrier *carrier;
 
     if (!device) {
         return GF_ERR_DEVICE;
@@ -64,11 +70,21 @@ static gf_status make_carrier(struct gf_links *links, int ordinal, struct gf_rea
                                              .fault = &links->fault};
     gf_status status = gf_fault_parse(component->config.fault, ompi_process_info.my_name.vpid, &links->fault, why);
 
-    if (status == GF_OK) {
-        status = gf_carrier_create(&config, &carrier, why);
-    }
-    if (status == GF_OK) {
+    return status == GF_OK ? gf_carrier_create(&config, carrier, why) : status;
+}
+
+static gf_status try_carrier(struct gf_links *links, int ordinal, struct gf_reason *why)
+{
+    struct gf_carrier *carrier;
+    gf_status status = make_carrier(links, ordinal, &carrier, why);
+
+    if (status != GF_OK) {
+        gf_log(&mca_coll_gpufifo_component.log, GF_LOG_WARN, "messages between nodes go in chunks over MPI: %s", why->text);
+    } else if (is_worth_it(carrier, why)) {
         atomic_store_explicit(&links->carrier, carrier, memory_order_release);
+    } else {
+        gf_carrier_destroy(carrier);
+        status = GF_ERR_UNSUPPORTED;
     }
     return status;
 }
@@ -77,12 +93,8 @@ static gf_status make_carrier(struct gf_links *links, int ordinal, struct gf_rea
 gf_status gf_links_carrier(struct gf_links *links, int ordinal, struct gf_reason *why)
 {
     if (!links->tried) {
-        links->failure = make_carrier(links, ordinal, &links->failure_why);
+        links->failure = try_carrier(links, ordinal, &links->failure_why);
         links->tried = true;
-        if (links->failure != GF_OK) {
-            gf_log(&mca_coll_gpufifo_component.log, GF_LOG_WARN, "messages between nodes go in chunks over MPI: %s",
-                   links->failure_why.text);
-        }
     }
     if (links->failure != GF_OK) {
         *why = links->failure_why;

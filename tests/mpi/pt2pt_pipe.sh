@@ -60,7 +60,9 @@ net_troubles() {
     run_prints "sent in chunks, while they are copied: coll_gpufifo_net_messages is pml" 2 net=ucx net_messages=pml \
         pipe_bytes=60000 pipe_chunk_bytes=65536 verbose=1 "$net" "a b" "$pipe" wire
     run_prints "sent in chunks, while they are copied: less than coll_gpufifo_net_message_bytes" 2 net=ucx pipe_bytes=60000 \
-        pipe_chunk_bytes=65536 verbose=1 "$net" "a b" "$pipe" net
+        pipe_chunk_bytes=65536 verbose=1 "$net" "a b" "$pipe" wire
+    run_prints "messages to rank . go in chunks over MPI: ucx .* does not reach device memory" 2 net=ucx net_message_bytes=60000 \
+        pipe_bytes=60000 pipe_chunk_bytes=65536 verbose=1 "$net" "a b" "$pipe" wire
 }
 
 odd_noipc=$(cd "$runs_folder" && pwd)/odd_noipc.sh
