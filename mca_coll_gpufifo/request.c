@@ -134,6 +134,7 @@ static void collect(struct gf_request_queue *queue, opal_list_t *ended)
 /* Tells the program. Afterwards the request is the program's, and may be gone. */
 static void complete(gf_stage_request_t *request)
 {
+    ompi_communicator_t *held = request->flight ? request->saved.module->comm : NULL;
     int expected = OWNER_PROGRAM;
     bool freed;
 
@@ -154,6 +155,9 @@ static void complete(gf_stage_request_t *request)
     ompi_request_complete(gf_request_outer(request), true);
     if (freed) {
         gf_request_give_back(request);
+    }
+    if (held) {
+        OBJ_RELEASE(held);
     }
 }
 

@@ -100,6 +100,7 @@ bool gf_request_depart(struct gf_stage_call *call, const struct gf_saved_call *s
     ours->saved = *saved;
     ours->function = function;
     ours->place = gf_mpi_take_place(comm);
+    OBJ_RETAIN(comm);                 /* the program may free it before this has ended */
     gf_flight_depart(saved->module, flight);
     *request = gf_request_outer(ours);
     gf_request_outer(ours)->req_state = OMPI_REQUEST_ACTIVE;

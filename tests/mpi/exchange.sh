@@ -24,6 +24,7 @@ run_prints "staged.*one rank is several neighbours" 2 verbose=3 mapped=kernel te
 # Calls that go on while the program is elsewhere.
 for ranks in 2 4; do
     run $ranks strict=1 mapped=kernel tests/mpi/test_flight path=exchange away receive crossed away
+    run $ranks mapped=kernel tests/mpi/test_flight freed
 done
 run 3 +solo mapped=copy tests/mpi/test_flight path=exchange_copy away receive crossed away
 run 3 mapped=kernel tests/mpi/test_flight path=exchange,staged seed=3 mixed

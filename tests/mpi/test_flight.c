@@ -9,6 +9,7 @@
  *             and frees memory in between; then all look for the result without MPI
  *   receive   each rank but the last, in calls of all forms already, receives a message that its peer sends before it enters
  *   crossed   calls in flight on two communicators, begun and ended in other orders by other ranks
+ *   freed     the communicator is freed while a call is in flight, which lands or is staged after all
  *   mixed     random sequences of calls in flight, of device and host buffers, and blocking ones between them
  */
 #include <stdint.h>
@@ -236,6 +237,22 @@ static void crossed(struct test *t)
     t->value = value + 100;
 }
 
+/* Its communicator may go before it has ended, also one that is staged after all. */
+static void freed(struct test *t)
+{
+    for (int staged = 0; staged < 2; staged++) {
+        bool host = staged && t->h->rank == 0;
+        struct flight f;
+        MPI_Comm comm;
+
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        blocking(t, comm);
+        begin(t, comm, host ? GPUFIFO_MEMORY_HOST : GPUFIFO_MEMORY_DEVICE, IALLGATHER, 0, &f);
+        MPI_Comm_free(&comm);
+        end(t, &f, "freed");
+    }
+}
+
 /* Each rank says for itself what memory it passes; who is slow to enter is slow by what it allocates. */
 static void mixed(struct test *t, int rounds)
 {
@@ -275,10 +292,12 @@ static void run_part(struct test *t, const char *part, int rounds)
         receive(t);
     } else if (strcmp(part, "crossed") == 0) {
         crossed(t);
+    } else if (strcmp(part, "freed") == 0) {
+        freed(t);
     } else if (strcmp(part, "mixed") == 0) {
         mixed(t, rounds);
     } else {
-        harness_check(t->h, false, "there is no part \"%s\": away, receive, crossed, mixed", part);
+        harness_check(t->h, false, "there is no part \"%s\": away, receive, crossed, freed, mixed", part);
     }
 }
 
