@@ -40,7 +40,7 @@ case $GF_OPENMPI in
     MPIRUN_OPTIONS="$MPIRUN_OPTIONS --enable-recovery"
     run_says "MPI_Allreduce on communicator MPI_COMM_WORLD failed on rank" 3 net=ucx net_bytes=1 \
         "$nodes" "a b b" "$killed" 1 20 100000
-    run_says "the network to rank 1 broke" 2 net=ucx "$nodes" "a b" "$killed" 1 20 100000 messages
+    run_says "the network to rank 1 broke" 2 net=ucx net_messages=net "$nodes" "a b" "$killed" 1 20 100000 messages
     ;;
 esac
 finish
