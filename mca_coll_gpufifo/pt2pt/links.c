@@ -45,7 +45,7 @@ void gf_links_destroy(struct gf_links *links)
     }
 }
 
-/* By pieces of ours through host memory is slower than by pieces of MPI: 0.7 to 0.8 of their rate over TCP (docs/performance.md). */
+/* By pieces of ours through host memory is slower than by pieces of MPI: 0.7 to 0.8 of their rate over TCP (performance.md). */
 static bool is_worth_it(const struct gf_carrier *carrier, struct gf_reason *why)
 {
     return mca_coll_gpufifo_component.net_params.messages != GF_MESSAGES_AUTO
