@@ -171,6 +171,34 @@ void gf_carrier_count(struct gf_carrier *carrier)
     }
 }
 
+gf_status gf_carrier_admit(struct gf_carrier_lane *lane, struct gf_pieces *pieces, struct gf_reason *why)
+{
+    if (!gf_carrier_lane_lives(lane)) {
+        *why = lane->why;
+        return GF_ERR_PEER;
+    }
+    return !pieces || gf_pieces_open(lane->carrier, pieces, why) == GF_OK ? GF_OK : GF_ERR_UNSUPPORTED;
+}
+
+gf_status gf_carrier_poll_end(const struct gf_carrier_end *end, struct gf_reason *why)
+{
+    if (!atomic_load_explicit(&end->ended, memory_order_acquire)) {
+        return GF_IN_PROGRESS;
+    }
+    if (end->status != GF_OK) {
+        *why = end->why;
+    }
+    return end->status;
+}
+
+void gf_carrier_fail_end(struct gf_carrier_end *end, gf_status status, const struct gf_reason *why)
+{
+    if (end->status == GF_OK) {
+        end->status = status;
+        end->why = *why;
+    }
+}
+
 gf_status gf_carrier_create(const struct gf_carrier_config *config, struct gf_carrier **made, struct gf_reason *why)
 {
     struct gf_carrier *carrier = calloc(1, sizeof *carrier);

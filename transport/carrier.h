@@ -79,6 +79,13 @@ struct gf_carrier_data {
     struct gf_wire_memory wire;
 };
 
+/* How a message ends here; the carrier's. */
+struct gf_carrier_end {
+    gf_status status;                  /* so far; the result once ended */
+    struct gf_reason why;
+    _Atomic bool ended;
+};
+
 /* A message at its sender. The caller's memory, which stays where it is until gf_carrier_send_poll has said the end; the contents
  * are the carrier's. */
 struct gf_carrier_out {
@@ -86,9 +93,7 @@ struct gf_carrier_out {
     uint64_t id;
     struct gf_carrier_data data;
     uint64_t answered;                 /* bytes whose credits were answered */
-    gf_status status;                  /* so far; the result once ended */
-    struct gf_reason why;
-    _Atomic bool ended;
+    struct gf_carrier_end end;
 };
 
 /* The same at its receiver. */
@@ -100,9 +105,7 @@ struct gf_carrier_in {
     bool own;                          /* the carrier's memory: nobody asks for the end */
     bool granted_all;
     uint64_t granted;                  /* bytes */
-    gf_status status;
-    struct gf_reason why;
-    _Atomic bool ended;
+    struct gf_carrier_end end;
 };
 
 /* data: address, bytes and device. Unchanged until the end. id: unique among the lane's messages. *how: for people, how its data

@@ -162,6 +162,14 @@ bool gf_carrier_lane_lives(struct gf_carrier_lane *lane);
 gf_status gf_carrier_copy(struct gf_carrier_lane *lane, struct gf_copy_ring *ring, void *to, const void *from, size_t bytes,
                        void *owner);
 
+/* May a message begin, by these pieces, or null: without? With the lock held. GF_ERR_PEER: the lane is broken;
+ * GF_ERR_UNSUPPORTED: there are no pieces. */
+gf_status gf_carrier_admit(struct gf_carrier_lane *lane, struct gf_pieces *pieces, struct gf_reason *why);
+/* GF_IN_PROGRESS, or the message's result. Any thread. */
+gf_status gf_carrier_poll_end(const struct gf_carrier_end *end, struct gf_reason *why);
+/* The message fails, unless it has before. With the lock held. */
+void gf_carrier_fail_end(struct gf_carrier_end *end, gf_status status, const struct gf_reason *why);
+
 /* carrier_memory.c. register: any thread, without the lock; whether the wire reaches it: data->registered, else *why says why
  * not. */
 void gf_carrier_register(struct gf_carrier *carrier, bool receives, struct gf_carrier_data *data, struct gf_reason *why);

@@ -21,7 +21,7 @@ static void end(struct gf_carrier_lane *lane)
     if (message->own) {
         free(message);
     } else {
-        atomic_store_explicit(&message->ended, true, memory_order_release);
+        atomic_store_explicit(&message->end.ended, true, memory_order_release);
     }
 }
 
@@ -106,9 +106,9 @@ static bool give_credit(struct gf_carrier_lane *lane)
 
 static void note_failure(struct gf_carrier_in *message, gf_status status, const char *what)
 {
-    if (message->status == GF_OK) {
-        message->status = status;
-        gf_reason_set(&message->why, "%s: %s", what, gf_status_string(status));
+    if (message->end.status == GF_OK) {
+        message->end.status = status;
+        gf_reason_set(&message->end.why, "%s: %s", what, gf_status_string(status));
     }
 }
 
@@ -126,8 +126,8 @@ static bool notice(struct gf_carrier_lane *lane)
         return false;
     }
     if (immediate != right && grant->message->kind == GF_CREDIT_PUT) {
-        gf_reason_set(&grant->message->why, "rank %d could not send a message's data", lane->peer);
-        grant->message->status = GF_ERR_PEER;
+        gf_reason_set(&grant->message->end.why, "rank %d could not send a message's data", lane->peer);
+        grant->message->end.status = GF_ERR_PEER;
     }
     in->noticed++;
     return true;
@@ -139,7 +139,7 @@ static gf_status flush(struct gf_carrier_lane *lane, struct gf_grant *grant)
     const struct gf_wire_ticket ticket = { &grant->flushed, 1 };
     bool device = grant->message->data.device && !grant->piece;
 
-    if (grant->message->status != GF_OK || !memory || !gf_net_needs_flush(lane->carrier->config.net, device)) {
+    if (grant->message->end.status != GF_OK || !memory || !gf_net_needs_flush(lane->carrier->config.net, device)) {
         grant->flushed = 1;
         return GF_OK;
     }
@@ -174,7 +174,7 @@ static bool begin_store(struct gf_carrier_lane *lane)
     if (in->storing == in->flushing || !grant->flushed) {
         return false;
     }
-    if (grant->piece && message->status == GF_OK) {
+    if (grant->piece && message->end.status == GF_OK) {
         if (gf_copy_ring_full(&lane->carrier->in)) {
             return false;
         }
@@ -247,10 +247,7 @@ void gf_incoming_fail(struct gf_carrier_lane *lane)
         gf_pieces_give(&lane->carrier->in_pieces, in->grants[in->done % GF_CARRIER_CREDITS].piece);
     }
     while (in->first) {
-        if (in->first->status == GF_OK) {
-            in->first->status = GF_ERR_PEER;
-            in->first->why = lane->why;
-        }
+        gf_carrier_fail_end(&in->first->end, GF_ERR_PEER, &lane->why);
         end(lane);
     }
 }
@@ -268,20 +265,14 @@ gf_status gf_carrier_receive(struct gf_carrier_lane *lane, uint64_t id, const st
 {
     struct gf_carrier *carrier = lane->carrier;
     struct gf_reason why = { "" };
-    gf_status status = GF_OK;
 
     *message = (struct gf_carrier_in){ .id = id, .data = *data, .kind = GF_CREDIT_PUT };
     gf_carrier_register(carrier, true, &message->data, &why);
     bool registered = message->data.registered || data->bytes == 0;
 
     pthread_mutex_lock(&carrier->lock);
-    if (!gf_carrier_lane_lives(lane)) {
-        *how = lane->why;
-        status = GF_ERR_PEER;
-    } else if (!registered) {
-        status = gf_pieces_open(carrier, &carrier->in_pieces, how);
-        status = status == GF_OK ? GF_OK : GF_ERR_UNSUPPORTED;
-    }
+    gf_status status = gf_carrier_admit(lane, registered ? NULL : &carrier->in_pieces, how);
+
     if (status == GF_OK) {
         enqueue(lane, message);
     }
@@ -296,13 +287,7 @@ gf_status gf_carrier_receive(struct gf_carrier_lane *lane, uint64_t id, const st
 
 gf_status gf_carrier_receive_poll(const struct gf_carrier_in *message, struct gf_reason *why)
 {
-    if (!atomic_load_explicit(&message->ended, memory_order_acquire)) {
-        return GF_IN_PROGRESS;
-    }
-    if (message->status != GF_OK) {
-        *why = message->why;
-    }
-    return message->status;
+    return gf_carrier_poll_end(&message->end, why);
 }
 
 void gf_carrier_refuse(struct gf_carrier_lane *lane, uint64_t id, bool elsewhere)

@@ -19,7 +19,7 @@ static void end(struct gf_carrier_lane *lane, struct gf_carrier_out *message)
     *link = message->next;
     gf_carrier_forget(lane->carrier, &message->data);
     lane->carrier->messages--;
-    atomic_store_explicit(&message->ended, true, memory_order_release);
+    atomic_store_explicit(&message->end.ended, true, memory_order_release);
 }
 
 static struct gf_carrier_out *find(const struct gf_outgoing *out, uint64_t id)
@@ -42,11 +42,11 @@ static bool is_right(const struct gf_credit *credit, const struct gf_carrier_out
 static void note_kind(const struct gf_carrier_lane *lane, const struct gf_credit *credit, struct gf_carrier_out *message)
 {
     if (credit->kind == GF_CREDIT_REFUSED) {
-        message->status = GF_ERR_PEER;
-        gf_reason_set(&message->why, "rank %d gave a message up", lane->peer);
+        message->end.status = GF_ERR_PEER;
+        gf_reason_set(&message->end.why, "rank %d gave a message up", lane->peer);
     } else if (credit->kind == GF_CREDIT_ELSEWHERE) {
-        message->status = GF_ERR_UNSUPPORTED;
-        gf_reason_set(&message->why, "rank %d cannot take this message from the network", lane->peer);
+        message->end.status = GF_ERR_UNSUPPORTED;
+        gf_reason_set(&message->end.why, "rank %d cannot take this message from the network", lane->peer);
     }
 }
 
@@ -114,7 +114,7 @@ static bool begin_put(struct gf_carrier_lane *lane)
         return false;
     }
     *put = (struct gf_put){ .lane = lane, .job = job, .offset = job->cut };
-    if (job->message->status != GF_OK || job->credit.bytes == 0) {
+    if (job->message->end.status != GF_OK || job->credit.bytes == 0) {
         put->last = put->ready = true;
     } else if (fill_put(lane, put)) {
         job->cut += put->bytes;
@@ -138,9 +138,10 @@ static void note_failure(struct gf_put *put)
 {
     struct gf_carrier_out *message = put->job->message;
 
-    if (put->status != GF_OK && message->status == GF_OK) {
-        message->status = put->status;
-        gf_reason_set(&message->why, "a message could not be copied through host memory: %s", gf_status_string(put->status));
+    if (put->status != GF_OK && message->end.status == GF_OK) {
+        message->end.status = put->status;
+        gf_reason_set(&message->end.why, "a message could not be copied through host memory: %s",
+                      gf_status_string(put->status));
     }
 }
 
@@ -150,7 +151,7 @@ static gf_status issue(struct gf_carrier_lane *lane, struct gf_put *put)
     const struct gf_credit *credit = &put->job->credit;
     const struct gf_wire_place to = { .address = credit->address + put->offset, .key = credit->key };
     const struct gf_wire_ticket ticket = { &put->ended, 1 };
-    bool failed = put->job->message->status != GF_OK;
+    bool failed = put->job->message->end.status != GF_OK;
     size_t bytes = failed ? 0 : put->bytes;
 
     if (put->last) {
@@ -240,10 +241,7 @@ void gf_outgoing_fail(struct gf_carrier_lane *lane)
     while (out->messages) {
         struct gf_carrier_out *message = out->messages;
 
-        if (message->status == GF_OK) {
-            message->status = GF_ERR_PEER;
-            message->why = lane->why;
-        }
+        gf_carrier_fail_end(&message->end, GF_ERR_PEER, &lane->why);
         end(lane, message);
     }
 }
@@ -253,20 +251,14 @@ gf_status gf_carrier_send(struct gf_carrier_lane *lane, uint64_t id, const struc
 {
     struct gf_carrier *carrier = lane->carrier;
     struct gf_reason why = { "" };
-    gf_status status = GF_OK;
 
     *message = (struct gf_carrier_out){ .id = id, .data = *data };
     gf_carrier_register(carrier, false, &message->data, &why);
     bool registered = message->data.registered;
 
     pthread_mutex_lock(&carrier->lock);
-    if (!gf_carrier_lane_lives(lane)) {
-        *how = lane->why;
-        status = GF_ERR_UNSUPPORTED;
-    } else if (!registered) {
-        status = gf_pieces_open(carrier, &carrier->out_pieces, how);
-        status = status == GF_OK ? GF_OK : GF_ERR_UNSUPPORTED;
-    }
+    gf_status status = gf_carrier_admit(lane, registered ? NULL : &carrier->out_pieces, how);
+
     if (status == GF_OK) {
         message->next = lane->out.messages;
         lane->out.messages = message;
@@ -275,7 +267,7 @@ gf_status gf_carrier_send(struct gf_carrier_lane *lane, uint64_t id, const struc
     pthread_mutex_unlock(&carrier->lock);
     if (status != GF_OK) {
         gf_carrier_forget(carrier, &message->data);
-        return status;
+        return GF_ERR_UNSUPPORTED;
     }
     gf_carrier_tell(registered, &why, how);
     return GF_OK;
@@ -283,19 +275,13 @@ gf_status gf_carrier_send(struct gf_carrier_lane *lane, uint64_t id, const struc
 
 gf_status gf_carrier_send_poll(const struct gf_carrier_out *message, struct gf_reason *why)
 {
-    if (!atomic_load_explicit(&message->ended, memory_order_acquire)) {
-        return GF_IN_PROGRESS;
-    }
-    if (message->status != GF_OK) {
-        *why = message->why;
-    }
-    return message->status;
+    return gf_carrier_poll_end(&message->end, why);
 }
 
 void gf_carrier_send_withdraw(struct gf_carrier_lane *lane, struct gf_carrier_out *message)
 {
     pthread_mutex_lock(&lane->carrier->lock);
-    if (!message->ended) {
+    if (!message->end.ended) {
         end(lane, message);
     }
     pthread_mutex_unlock(&lane->carrier->lock);
