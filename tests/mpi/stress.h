@@ -84,6 +84,7 @@ struct worker {
 
     /* This round: */
     int round, wildcards[CHANNELS];
+    enum channel crowded;                 /* all messages of the round go there, unless it is CHANNELS */
     bool posted, fenced, truncating;      /* all receives are posted before the sends; all ranks have done so; some are short */
     struct message messages[MESSAGES];
     struct receive receives[MESSAGES], *in_order[MESSAGES];      /* in_order: this rank's, as it posted them */

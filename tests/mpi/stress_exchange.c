@@ -5,7 +5,7 @@
 #include "tests/mpi/pt2pt_buffers.h"
 #include "tests/mpi/stress.h"
 
-enum { TAG = 1, NEVER = 2 };
+enum { NEVER = 1000 };                 /* a tag; those of exchanges are the receivers' ranks */
 
 /* Drawn for the round. */
 struct exchange {
@@ -24,26 +24,27 @@ static void check_status(struct worker *worker, const struct exchange *x, const 
 
     MPI_Get_count(status, MPI_BYTE, &bytes);
     harness_check(&worker->h, code == MPI_SUCCESS && bytes == (int)x->bytes && status->MPI_SOURCE == x->previous &&
-                  status->MPI_TAG == TAG, "round %d: an exchange got %d bytes of %d, tag %d, code %d", worker->round, bytes,
-                  status->MPI_SOURCE, status->MPI_TAG, code);
+                  status->MPI_TAG == worker->h.rank, "round %d: an exchange got %d bytes of %d, tag %d, code %d", worker->round,
+                  bytes, status->MPI_SOURCE, status->MPI_TAG, code);
 }
 
 static void exchange(struct worker *worker, const struct exchange *x)
 {
-    int source = x->wildcards & ANY_SOURCE ? MPI_ANY_SOURCE : x->previous, tag = x->wildcards & ANY_TAG ? MPI_ANY_TAG : TAG, code;
+    int source = x->wildcards & ANY_SOURCE ? MPI_ANY_SOURCE : x->previous, code;
+    int tag = x->wildcards & ANY_TAG ? MPI_ANY_TAG : worker->h.rank;
     struct placed from, to;
     MPI_Status status;
 
     placed_create(&worker->h, &from, x->from, x->bytes, x->type);
     placed_write(&from, worker->h.rank, x->seed);
     if (x->in_place) {
-        code = MPI_Sendrecv_replace(placed_address(&from), from.count, from.type, x->next, TAG, source, tag, worker->pairs,
+        code = MPI_Sendrecv_replace(placed_address(&from), from.count, from.type, x->next, x->next, source, tag, worker->pairs,
                                     &status);
         placed_check(&worker->h, &from, x->bytes, x->previous, x->seed, "an exchange in place");
     } else {
         placed_create(&worker->h, &to, x->to, x->bytes, x->type);
-        code = MPI_Sendrecv(placed_address(&from), from.count, from.type, x->next, TAG, placed_address(&to), to.count, to.type,
-                            source, tag, worker->pairs, &status);
+        code = MPI_Sendrecv(placed_address(&from), from.count, from.type, x->next, x->next, placed_address(&to), to.count,
+                            to.type, source, tag, worker->pairs, &status);
         placed_check(&worker->h, &to, x->bytes, x->previous, x->seed, "an exchange");
         placed_destroy(&to, "an exchange");
     }

@@ -33,11 +33,16 @@ static uint64_t draw_type(struct worker *worker)
     return stress_draw(worker, 3) == 0 ? 1 + stress_draw(worker, 1u << 30) : 0;
 }
 
+static enum channel draw_channel(struct worker *worker)
+{
+    return (enum channel)stress_draw(worker, worker->h.ranks > 1 ? CHANNELS : INTER);
+}
+
 static void draw_ends(struct worker *worker, struct message *message)
 {
     unsigned ranks = (unsigned)worker->h.ranks;
 
-    message->channel = (enum channel)stress_draw(worker, ranks > 1 ? CHANNELS : INTER);
+    message->channel = worker->crowded != CHANNELS ? worker->crowded : draw_channel(worker);
     message->source = (int)stress_draw(worker, ranks);
     message->target = (int)stress_draw(worker, ranks);
     if (message->channel == INTER && (message->source - message->target) % 2 == 0) {
@@ -94,7 +99,7 @@ static void draw_room(struct worker *worker, struct receive *receive)
     }
     receive->room = most + stress_draw(worker, 2) * stress_draw(worker, 5000);
     if (worker->truncating) {
-        receive->room = stress_draw(worker, (unsigned)most + 1);
+        receive->room = stress_draw(worker, stress_draw(worker, 2) && most > NOTE ? NOTE : (unsigned)most + 1);
     }
 }
 
@@ -102,6 +107,7 @@ void stress_plan(struct worker *worker)
 {
     worker->posted = stress_draw(worker, 2);
     worker->fenced = worker->posted && stress_draw(worker, 2);
+    worker->crowded = stress_draw(worker, 2) ? draw_channel(worker) : CHANNELS;
     worker->truncating = worker->h.ranks > 1 && stress_draw(worker, 4) == 0;
     worker->ordered = 0;
     for (int c = 0; c < CHANNELS; c++) {
