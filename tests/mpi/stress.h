@@ -55,6 +55,7 @@ struct message {
     enum gpufifo_memory from;
     enum sending sending;
     bool freed;                /* the request is, as soon as it is there */
+    bool cancelled;            /* or this is tried */
     /* At its ends: */
     bool taken;                /* a receive of this rank got it */
     struct placed placed;
@@ -69,6 +70,7 @@ struct receive {
     uint64_t type;
     enum gpufifo_memory to;
     enum receiving receiving;
+    bool freed;                /* the request is, as soon as it is there: of its end nothing tells but the data */
     /* At the target: */
     struct placed placed;
     MPI_Request request;
@@ -80,6 +82,8 @@ struct worker {
     struct harness h;          /* of this thread: the counts of checks are its own */
     int index, rounds;
     uint64_t random;           /* the same on all ranks */
+    bool cuts_long;            /* messages are truncated however long they are */
+    bool frees;                /* receives whose requests are freed; then no message is empty */
     MPI_Comm comms[CHANNELS], pairs;      /* pairs: for exchanges */
 
     /* This round: */

@@ -39,7 +39,10 @@ void stress_send(struct worker *worker, struct message *message)
     if (calls[message->sending].start) {
         MPI_Start(&message->request);
     }
-    if (message->freed && message->request != MPI_REQUEST_NULL) {
+    if (message->request != MPI_REQUEST_NULL && message->cancelled) {
+        MPI_Cancel(&message->request);
+    }
+    if (message->request != MPI_REQUEST_NULL && message->freed) {
         MPI_Request_free(&message->request);
     }
 }
@@ -82,6 +85,9 @@ void stress_post(struct worker *worker, struct receive *receive)
         MPI_Recv_init(placed_address(placed), placed->count, placed->type, envelope.source, envelope.tag, envelope.comm,
                       &receive->request);
         MPI_Start(&receive->request);
+    }
+    if (receive->freed) {
+        MPI_Request_free(&receive->request);
     }
 }
 

@@ -29,6 +29,10 @@ static inline void *placed_address(const struct placed *placed) { return placed-
 /* Puts the message of that rank and seed there (pt2pt_buffers.h). */
 void placed_write(struct placed *placed, int rank, unsigned seed);
 
+/* Whether its first `bytes` are there by now, and nothing of all the rest has changed. It may be written meanwhile, which a
+ * sanitizer of threads calls a race. */
+bool placed_holds(const struct placed *placed, size_t bytes, int rank, unsigned seed);
+
 /* Its first `bytes` must be there, and nothing of all the rest have changed. */
 void placed_check(struct harness *h, struct placed *placed, size_t bytes, int rank, unsigned seed, const char *what);
 

@@ -59,7 +59,7 @@ static void draw_data(struct worker *worker, struct message *message)
 {
     message->sending = (enum sending)stress_draw(worker, worker->fenced ? SENDINGS : worker->posted ? WHEN_POSTED : ANY_TIME);
     message->bytes = stress_draw(worker, 4) == 0 ? NOTE : stress_draw(worker, 1u << stress_draw(worker, 18));
-    if (worker->truncating) {
+    if (worker->truncating && !worker->cuts_long) {
         message->bytes %= EAGER / 2;
     }
     if (message->sending == BSEND || message->sending == IBSEND || message->sending == BSEND_INIT) {
@@ -70,10 +70,14 @@ static void draw_data(struct worker *worker, struct message *message)
     if (message->type != 0) {
         message->bytes %= TYPED;
     }
+    if (worker->frees && message->bytes == 0) {
+        message->bytes = 1;
+    }
     message->bytes = placed_bytes(message->bytes, message->type);
     message->from = stress_draw_kind(worker);
     message->seed = stress_draw(worker, 1000);
     message->freed = stress_draw(worker, 8) == 0;
+    message->cancelled = stress_draw(worker, 8) == 0;
 }
 
 /* Of an error of a persistent receive Open MPI 4.1 says nothing where it is found by a test, and that of MPI_Imrecv crashes it
@@ -83,6 +87,13 @@ static enum receiving draw_receiving(struct worker *worker)
     enum receiving receiving = (enum receiving)stress_draw(worker, worker->posted ? POSTED : RECEIVINGS);
 
     return !worker->truncating ? receiving : receiving == RECV_INIT ? IRECV : receiving == IMRECV ? MRECV : receiving;
+}
+
+/* Only where its message can be told without its status. */
+static bool draw_freed(struct worker *worker, const struct receive *receive)
+{
+    return worker->frees && !worker->truncating && !(worker->wildcards[receive->channel] & ANY_SOURCE) &&
+           stress_draw(worker, 4) == 0;
 }
 
 /* What the longest message needs that it may get, or anything at all. */
@@ -127,6 +138,7 @@ void stress_plan(struct worker *worker)
         *receive = (struct receive){.source = message->source, .target = message->target, .tag = message->tag,
                                     .channel = message->channel, .request = MPI_REQUEST_NULL};
         receive->receiving = draw_receiving(worker);
+        receive->freed = draw_freed(worker, receive);
         receive->to = stress_draw_kind(worker);
         draw_room(worker, receive);
         receive->type = receive->room <= TYPED ? draw_type(worker) : 0;
