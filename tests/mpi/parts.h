@@ -11,12 +11,14 @@
 #include "examples/paths.h"
 #include "tests/mpi/harness.h"
 
-/* Owned by main; ctx, rounds and the functions are its. */
+/* Owned by main; all but the counters is its. */
 struct parts {
     void *ctx;
     void (*run)(void *ctx, const char *part, const struct parts *parts);
     bool (*set)(void *ctx, const char *name, uint64_t value);    /* false: it has no such setting. Null: there are none */
     int rounds;                        /* of parts that come often: the setting rounds */
+    uint64_t *common, *own;            /* random numbers, of all ranks and of this one: the setting seed, 1 if there is none. */
+    int *most;                         /* elements of what is drawn: the setting most. All three null: nothing is */
     struct paths_counters counters;    /* while parts run */
 };
 

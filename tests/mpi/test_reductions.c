@@ -258,32 +258,15 @@ static void run_part(void *ctx, const char *part, const struct parts *parts)
     }
 }
 
-static bool set(void *ctx, const char *name, uint64_t value)
-{
-    struct test *t = ctx;
-
-    if (strcmp(name, "most") == 0) {
-        t->most = (int)value;
-        return true;
-    }
-    if (strcmp(name, "seed") == 0) {
-        t->common = value;
-        t->own = value * 1000 + (uint64_t)t->h->rank;
-        return true;
-    }
-    return false;
-}
-
 int main(int argc, char **argv)
 {
     struct harness h;
     struct test t = { .h = &h, .most = 3000 };
-    struct parts parts = { .ctx = &t, .run = run_part, .set = set, .rounds = 150 };
+    struct parts parts = { .ctx = &t, .run = run_part, .rounds = 150, .common = &t.common, .own = &t.own, .most = &t.most };
 
     harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
     harness_need(&h, h.ranks <= PEERS ? MPI_SUCCESS : MPI_ERR_ARG, "at most 16 ranks");
     enter_comm(&t, MPI_COMM_WORLD);
-    set(&t, "seed", 1);
     parts_run(&h, argc, argv, &parts);
     return harness_finish(&h);
 }
