@@ -105,10 +105,11 @@ judge nonzero "this side could not be measured"
 result=$?
 judge nonzero "cannot write /nowhere/json"
 
-# A comparison that is ended leaves no folder, and no job.
+# A comparison that is ended leaves no folder, and no job; one that waits for its job instead is ended by force.
 shown="gpufifo-bench --compare, ended by SIGTERM" folder=$(mktemp -d)
 printf '#!/bin/sh\necho $$ > "%s/job"; exec sleep 1000\n' "$folder" > "$runner"
-TMPDIR=$folder MPIRUN=$runner "$GF_BUILDDIR/gpufifo-env" "$GF_BUILDDIR/gpufifo-bench" --compare "" --compare "" > "$output" 2>&1 &
+TMPDIR=$folder MPIRUN=$runner timeout --foreground -k 5 120 "$GF_BUILDDIR/gpufifo-env" "$GF_BUILDDIR/gpufifo-bench" \
+    --compare "" --compare "" > "$output" 2>&1 &
 bench=$!
 if wait_until 60 test -s "$folder/job"; then
     kill "$bench"
@@ -120,6 +121,7 @@ if [ $result -eq 143 ] && ! kill -0 "$(cat "$folder/job")" && [ "$(ls "$folder")
 else
     ls "$folder" >> "$output"
     bad "ended with $result, or a job or this is left"
+    kill "$(cat "$folder/job")" 2> /dev/null
 fi
 rm -r "$folder"
 finish
