@@ -6,10 +6,10 @@ gpufifo_bench_SOURCES = bench/gpufifo_bench.c bench/options.c bench/options.h be
     bench/reduction.c bench/exchange.c bench/pt2pt.c bench/report.c bench/report.h bench/output.c bench/output.h \
     bench/folder.c bench/folder.h bench/side.c bench/side.h bench/compare.c bench/compare.h bench/cliffs.c bench/cliffs.h \
     bench/lines.c bench/lines.h bench/plot.c bench/plot.h bench/plotter.c bench/plotter.h bench/mechanisms.c bench/mechanisms.h \
-    bench/samples.c bench/samples.h bench/table.c bench/table.h bench/tune.c bench/tune.h \
+    bench/samples.c bench/samples.h bench/table.c bench/table.h bench/tune.c bench/tune.h bench/nccl.c bench/nccl.h \
     examples/paths.c examples/paths.h
 gpufifo_bench_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CPPFLAGS) -DGF_PLOT_SCRIPT='"$(pkgdatadir)/plot.py"'
-gpufifo_bench_LDADD = libgpufifo.la $(MPI_LIBS)
+gpufifo_bench_LDADD = libgpufifo.la $(MPI_LIBS) -ldl
 
 noinst_PROGRAMS += bench/host_overhead
 bench_host_overhead_SOURCES = bench/host_overhead.c bench/samples.c bench/samples.h

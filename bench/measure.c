@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/nccl.h"
 #include "bench/samples.h"
 #include "bench/test.h"
 
@@ -16,7 +17,7 @@ const char *method_name(enum method method)
     return method == METHOD_STAGED ? "staged" : "direct";
 }
 
-static void __attribute__((noreturn)) give_up(const struct bench *bench, const char *what, const char *why)
+void bench_give_up(const struct bench *bench, const char *what, const char *why)
 {
     fprintf(stderr, "gpufifo-bench: rank %d: %s: %s\n", bench->rank, what, why);
     MPI_Abort(MPI_COMM_WORLD, 2);
@@ -26,7 +27,7 @@ static void __attribute__((noreturn)) give_up(const struct bench *bench, const c
 void bench_must(const struct bench *bench, int result, const char *what)
 {
     if (result != 0) {
-        give_up(bench, what, gpufifo_error());
+        bench_give_up(bench, what, gpufifo_error());
     }
 }
 
@@ -34,7 +35,7 @@ void *bench_host_alloc(const struct bench *bench, size_t bytes)
 {
     void *pointer = malloc(bytes);
     if (!pointer) {
-        give_up(bench, "host memory", "exhausted; take a smaller --max");
+        bench_give_up(bench, "host memory", "exhausted; take a smaller --max");
     }
     return pointer;
 }
@@ -53,6 +54,7 @@ static const struct bench_test *test_of(enum bench_kind kind)
         [BENCH_SCAN] = &reduction_test, [BENCH_LATENCY] = &latency_test, [BENCH_BANDWIDTH] = &bandwidth_test,
         [BENCH_BIBANDWIDTH] = &bibandwidth_test, [BENCH_MULTI] = &multi_test,
         [BENCH_ALLTOALL] = &exchange_test, [BENCH_ALLGATHER] = &exchange_test, [BENCH_BCAST] = &exchange_test,
+        [BENCH_GATHER] = &exchange_test, [BENCH_SCATTER] = &exchange_test,
     };
     return tests[kind];
 }
@@ -62,6 +64,9 @@ static void must_fit(const struct bench *bench)
 {
     const char *why = bench->test->unfit(bench);
 
+    if (!why && bench->options->by_nccl) {
+        why = nccl_unfit(bench->options);
+    }
     if (!why) {
         return;
     }
@@ -83,13 +88,25 @@ static void must_reach(const struct bench *bench, enum gpufifo_memory send, enum
     bool absent = !paths_present(&bench->counters) && (is_on_device(send) || is_on_device(recv));
 
     if (absent && strcmp(gpufifo_device_name(bench->device), "emulated") == 0) {
-        give_up(bench, "MPI cannot reach the emulated device", "the component coll/gpufifo is not in use; "
+        bench_give_up(bench, "MPI cannot reach the emulated device", "the component coll/gpufifo is not in use; "
                 "--mca coll_gpufifo_device emulated --mca coll_gpufifo_verbose 1 says why");
     }
     if (absent && bench->rank == 0) {
         fprintf(stderr, "gpufifo-bench: the component coll/gpufifo is not in use: what follows crashes if this MPI knows no "
                         "device memory itself\n");
     }
+}
+
+/* This rank's number among those of its node. */
+static int rank_of_node(void)
+{
+    MPI_Comm node;
+    int rank;
+
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_rank(node, &rank);
+    MPI_Comm_free(&node);
+    return rank;
 }
 
 void bench_create(struct bench *bench, const struct bench_options *options)
@@ -101,10 +118,12 @@ void bench_create(struct bench *bench, const struct bench_options *options)
     MPI_Comm_rank(MPI_COMM_WORLD, &bench->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &bench->ranks);
     must_fit(bench);
-    bench_must(bench, gpufifo_device_open(options->device, -1, &bench->device), "no device");
+    bench_must(bench, gpufifo_device_open(options->device, options->by_rank ? rank_of_node() : -1, &bench->device), "no device");
     bench->test->memory(bench, &send, &recv, &bytes);
     paths_open(&bench->counters);
-    must_reach(bench, send, recv);
+    if (!options->by_nccl) {
+        must_reach(bench, send, recv);
+    }
     bench->send = device_alloc(bench, send, bytes);
     bench->recv = device_alloc(bench, recv, bytes);
     if (options->staged) {
@@ -113,12 +132,18 @@ void bench_create(struct bench *bench, const struct bench_options *options)
     }
     bench->samples = bench_host_alloc(bench, METHOD_COUNT * (size_t)options->iterations * sizeof *bench->samples);
     bench->means = bench_host_alloc(bench, (size_t)options->iterations * sizeof *bench->means);
+    if (options->by_nccl) {
+        bench->nccl = nccl_open(bench);
+    }
 }
 
 void bench_destroy(struct bench *bench)
 {
     void *all[] = { bench->send, bench->recv, bench->host_send, bench->host_recv };
 
+    if (bench->nccl) {
+        nccl_close(bench->nccl);
+    }
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (all[i]) {
             bench_must(bench, gpufifo_free(bench->device, all[i]), "free");
@@ -183,7 +208,11 @@ static void check(struct bench *bench, int methods, struct figures *figures)
         bench->test->fill(bench, bytes, count);
         paths_read(&bench->counters, &before);
         bench->test->sample(bench, method, bytes, count);
-        name_path(bench, &before, figures[method].path, sizeof figures[method].path);
+        if (bench_is_nccl(bench, method)) {
+            snprintf(figures[method].path, sizeof figures[method].path, "%s", nccl_name(bench->nccl));
+        } else {
+            name_path(bench, &before, figures[method].path, sizeof figures[method].path);
+        }
         mine = bench->test->count_wrong(bench, bytes, count);
         MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
         figures[method].wrong += all;

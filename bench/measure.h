@@ -14,7 +14,7 @@
 #include "examples/paths.h"
 
 enum method {
-    METHOD_DIRECT,             /* MPI on the buffers as they are */
+    METHOD_DIRECT,             /* the library on the buffers as they are */
     METHOD_STAGED,             /* copy to pinned host memory, MPI there, copy back */
     METHOD_COUNT
 };
@@ -22,6 +22,8 @@ enum method {
 const char *method_name(enum method method);
 
 enum { BENCH_RATES = 2 };
+
+struct nccl;
 
 /* Owned by main. */
 struct bench {
@@ -32,6 +34,7 @@ struct bench {
     void *send, *recv;                /* of as many bytes as the test wants */
     void *host_send, *host_recv;      /* pinned; null unless staged */
     struct paths_counters counters;
+    struct nccl *nccl;                /* does what is direct; null: MPI does */
     double *samples;                  /* of this rank, by method */
     double *means;                    /* over the ranks that take the time, at rank 0 */
 };
@@ -43,7 +46,7 @@ struct figures {
     double median_us, p5_us, p95_us;
     double rate[BENCH_RATES];         /* what the test says */
     size_t wrong;                     /* elements or bytes, of all ranks */
-    char path[64];                    /* that the ranks' calls took, "-" if gpufifo did not see them */
+    char path[64];                    /* that the ranks' calls took, "-" if gpufifo did not see them; of NCCL, its version */
 };
 
 /* Ends the job with one sentence if there is no device, not enough memory, or the test cannot be run with these ranks. */
@@ -55,6 +58,12 @@ void bench_measure(struct bench *bench, size_t bytes, struct figures *figures);
 
 /* For the tests. A result other than 0 of a gpufifo function ends the job with one sentence. */
 void bench_must(const struct bench *bench, int result, const char *what);
+void bench_give_up(const struct bench *bench, const char *what, const char *why) __attribute__((noreturn));
 void *bench_host_alloc(const struct bench *bench, size_t bytes);
+
+static inline bool bench_is_nccl(const struct bench *bench, enum method method)
+{
+    return method == METHOD_DIRECT && bench->nccl;
+}
 
 #endif

@@ -23,6 +23,7 @@ static const char usage[] =
     "  reduce, reduce_scatter, scan\n"
     "                             MPI_Reduce to rank 0, MPI_Reduce_scatter_block, MPI_Scan: sizes are those of a contribution\n"
     "  alltoall, allgather, bcast blocks of bytes of all ranks, or of rank 0, for all\n"
+    "  gather, scatter            blocks of all ranks for rank 0, and of rank 0 for each\n"
     "  latency                    half a round trip of a message between two ranks\n"
     "  bandwidth                  a window of messages in flight from one rank to another\n"
     "  bibandwidth                the same in both directions at once\n"
@@ -38,6 +39,10 @@ static const char usage[] =
     "  --memory KIND[,KIND]       host, pinned, managed, device, vmm, vmm_private, pool: of a collective's send\n"
     "                             and receive buffer, else of the first and the second rank of a pair (default device,device)\n"
     "  --device NAME              cuda or emulated (default: as the environment says, else a GPU)\n"
+    "  --device-by-rank           each rank takes the GPU of its number on the node, as programs do by cudaSetDevice; else the\n"
+    "                             first that it sees\n"
+    "  --library NAME             mpi or nccl (default mpi): NCCL in the place of MPI, to compare with: a call, and the stream\n"
+    "                             waited for\n"
     "  --staged                   measure in turn with it what a program without gpufifo would do: copy to pinned host memory,\n"
     "                             call MPI there, copy back\n"
     "  --json FILE                also write the figures there\n"
@@ -76,6 +81,7 @@ static const char *const test_names[] = { [BENCH_ALLREDUCE] = "allreduce", [BENC
                                           [BENCH_BANDWIDTH] = "bandwidth", [BENCH_BIBANDWIDTH] = "bibandwidth",
                                           [BENCH_MULTI] = "multi", [BENCH_ALLTOALL] = "alltoall",
                                           [BENCH_ALLGATHER] = "allgather", [BENCH_BCAST] = "bcast",
+                                          [BENCH_GATHER] = "gather", [BENCH_SCATTER] = "scatter",
                                           [BENCH_REDUCE] = "reduce", [BENCH_REDUCE_SCATTER] = "reduce_scatter",
                                           [BENCH_SCAN] = "scan" };
 
@@ -146,7 +152,7 @@ static enum bench_kind test_read(const char *name)
         }
     }
     fprintf(stderr, "gpufifo-bench: there is no test \"%s\", only allreduce, reduce, reduce_scatter, scan, alltoall, "
-                    "allgather, bcast, latency, bandwidth, bibandwidth and multi\n", name);
+                    "allgather, bcast, gather, scatter, latency, bandwidth, bibandwidth and multi\n", name);
     exit(1);
 }
 
@@ -168,6 +174,14 @@ static const struct bench_op *op_read(const char *name)
         }
     }
     bad("op", name, "sum, prod, max or min");
+}
+
+static bool library_read(const char *name)
+{
+    if (strcmp(name, "mpi") != 0 && strcmp(name, "nccl") != 0) {
+        bad("library", name, "mpi or nccl");
+    }
+    return strcmp(name, "nccl") == 0;
 }
 
 static void compare_read(struct bench_options *options, const char *text)
@@ -197,6 +211,8 @@ static void option_read(struct bench_options *options, int option)
     case 'o': options->op = op_read(optarg); break;
     case 'k': memory_read(options, optarg); break;
     case 'd': options->device = optarg; break;
+    case 'D': options->by_rank = true; break;
+    case 'l': options->by_nccl = library_read(optarg); break;
     case 's': options->staged = true; break;
     case 'j': options->json = optarg; break;
     case 'c': compare_read(options, optarg); break;
@@ -250,6 +266,8 @@ void options_read(struct bench_options *options, int argc, char **argv)
         { "op", required_argument, NULL, 'o' },
         { "memory", required_argument, NULL, 'k' },
         { "device", required_argument, NULL, 'd' },
+        { "device-by-rank", no_argument, NULL, 'D' },
+        { "library", required_argument, NULL, 'l' },
         { "staged", no_argument, NULL, 's' },
         { "json", required_argument, NULL, 'j' },
         { "compare", required_argument, NULL, 'c' },

@@ -27,7 +27,8 @@ struct bench_op {
 
 /* What is measured. */
 enum bench_kind { BENCH_ALLREDUCE, BENCH_LATENCY, BENCH_BANDWIDTH, BENCH_BIBANDWIDTH, BENCH_MULTI,
-                  BENCH_ALLTOALL, BENCH_ALLGATHER, BENCH_BCAST, BENCH_REDUCE, BENCH_REDUCE_SCATTER, BENCH_SCAN };
+                  BENCH_ALLTOALL, BENCH_ALLGATHER, BENCH_BCAST, BENCH_GATHER, BENCH_SCATTER, BENCH_REDUCE,
+                  BENCH_REDUCE_SCATTER, BENCH_SCAN };
 
 enum { COMPARE_MOST = 4 };
 
@@ -43,6 +44,8 @@ struct bench_options {
     const struct bench_op *op;
     enum gpufifo_memory send, recv;           /* of a collective's buffers; else of the first and of the second rank of a pair */
     const char *device;                       /* null: as the environment says */
+    bool by_rank;                             /* that device of the rank's number on its node, not the first one */
+    bool by_nccl;                             /* NCCL does what is direct, not MPI */
     bool staged;                              /* measure beside it: copies, and MPI on host memory */
     const char *json;                         /* file, or null */
     int compare_count;                        /* sides of a comparison, 0: measure here */

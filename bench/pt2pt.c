@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/nccl.h"
 #include "bench/test.h"
 
 enum {
@@ -177,12 +178,20 @@ static void after_recv(const struct bench *bench, enum method method, size_t off
 
 static void send_one(const struct bench *bench, enum method method, size_t bytes)
 {
+    if (bench_is_nccl(bench, method)) {
+        nccl_messages(bench->nccl, role_of(bench).partner, bench->send, NULL, bytes, 1);
+        return;
+    }
     before_send(bench, method, 0, bytes);
     MPI_Send(send_place(bench, method), (int)bytes, MPI_BYTE, role_of(bench).partner, MESSAGE_TAG, MPI_COMM_WORLD);
 }
 
 static void recv_one(const struct bench *bench, enum method method, size_t bytes)
 {
+    if (bench_is_nccl(bench, method)) {
+        nccl_messages(bench->nccl, role_of(bench).partner, NULL, bench->recv, bytes, 1);
+        return;
+    }
     MPI_Recv(recv_place(bench, method), (int)bytes, MPI_BYTE, role_of(bench).partner, MESSAGE_TAG, MPI_COMM_WORLD,
              MPI_STATUS_IGNORE);
     after_recv(bench, method, 0, bytes);
@@ -228,35 +237,50 @@ static void window_wait(const struct bench *bench, enum method method, size_t by
     }
 }
 
+/* A window out of this rank, into it, or both. */
+static void windows_exchange(const struct bench *bench, enum method method, size_t bytes, size_t count, bool out, bool in)
+{
+    MPI_Request sent[count], received[count];
+
+    if (bench_is_nccl(bench, method)) {
+        nccl_messages(bench->nccl, role_of(bench).partner, out ? bench->send : NULL, in ? bench->recv : NULL, bytes, count);
+        return;
+    }
+    if (in) {
+        window_recv(bench, method, bytes, count, received);
+    }
+    if (out) {
+        window_send(bench, method, bytes, count, sent);
+    }
+    if (in) {
+        window_wait(bench, method, bytes, count, true, received);
+    }
+    if (out) {
+        window_wait(bench, method, bytes, count, false, sent);
+    }
+}
+
 /* The second rank answers when it has all messages. */
 static double sample_one_way(const struct bench *bench, enum method method, size_t bytes, size_t count)
 {
-    MPI_Request request[count];
     struct role role = role_of(bench);
     int answer = 0;
     double start = MPI_Wtime();
 
+    windows_exchange(bench, method, bytes, count, role.first, !role.first);
     if (role.first) {
-        window_send(bench, method, bytes, count, request);
-        window_wait(bench, method, bytes, count, false, request);
         MPI_Recv(&answer, 1, MPI_INT, role.partner, ANSWER_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         return (MPI_Wtime() - start) * 1e6;
     }
-    window_recv(bench, method, bytes, count, request);
-    window_wait(bench, method, bytes, count, true, request);
     MPI_Send(&answer, 1, MPI_INT, role.partner, ANSWER_TAG, MPI_COMM_WORLD);
     return 0;
 }
 
 static double sample_both_ways(const struct bench *bench, enum method method, size_t bytes, size_t count)
 {
-    MPI_Request received[count], sent[count];
     double start = MPI_Wtime();
 
-    window_recv(bench, method, bytes, count, received);
-    window_send(bench, method, bytes, count, sent);
-    window_wait(bench, method, bytes, count, true, received);
-    window_wait(bench, method, bytes, count, false, sent);
+    windows_exchange(bench, method, bytes, count, true, true);
     return role_of(bench).first ? (MPI_Wtime() - start) * 1e6 : 0;
 }
 

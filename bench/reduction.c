@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/nccl.h"
 #include "bench/test.h"
 
 /* Values repeat after PERIOD elements, so one block of whole periods serves for a buffer of any size. */
-enum { PERIOD = 5, BLOCK_ELEMENTS = PERIOD << 18, ROOT = 0 };
+enum { PERIOD = 5, BLOCK_ELEMENTS = PERIOD << 18 };
 
 static bool is(const struct bench *bench, enum bench_kind kind)
 {
@@ -57,7 +58,7 @@ static size_t count_elements(const struct bench *bench, size_t *bytes)
 /* Elements that this rank gets. */
 static size_t count_results(const struct bench *bench, size_t count)
 {
-    return is(bench, BENCH_REDUCE) && bench->rank != ROOT ? 0 : count / parts(bench);
+    return is(bench, BENCH_REDUCE) && bench->rank != BENCH_ROOT ? 0 : count / parts(bench);
 }
 
 /* Element i of a rank's buffer; small whole numbers, so that every order of the reduction gives the same result. */
@@ -153,7 +154,7 @@ static void call_mpi(const struct bench *bench, const void *send, void *recv, in
     MPI_Op op = bench->options->op->op;
 
     if (is(bench, BENCH_REDUCE)) {
-        MPI_Reduce(send, recv, count, type, op, ROOT, MPI_COMM_WORLD);
+        MPI_Reduce(send, recv, count, type, op, BENCH_ROOT, MPI_COMM_WORLD);
     } else if (is(bench, BENCH_REDUCE_SCATTER)) {
         MPI_Reduce_scatter_block(send, recv, count / bench->ranks, type, op, MPI_COMM_WORLD);
     } else if (is(bench, BENCH_SCAN)) {
@@ -167,6 +168,10 @@ static void call(const struct bench *bench, enum method method, size_t bytes, si
 {
     size_t results = count_results(bench, count) * bench->options->type->bytes;
 
+    if (bench_is_nccl(bench, method)) {
+        nccl_reduction(bench->nccl, bench->send, bench->recv, count);
+        return;
+    }
     if (method == METHOD_DIRECT) {
         call_mpi(bench, bench->send, bench->recv, (int)count);
         return;

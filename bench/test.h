@@ -7,6 +7,9 @@
 
 #include "bench/measure.h"
 
+/* Of collectives that have one. */
+enum { BENCH_ROOT = 0 };
+
 /* A column of the table and of the JSON rows. */
 struct bench_column {
     const char *key;                   /* in JSON */
@@ -40,7 +43,7 @@ struct bench_test {
 /* Allreduce, reduce, reduce-scatter and scan; reduction.c */
 extern const struct bench_test reduction_test;
 
-/* Alltoall, allgather and bcast; exchange.c */
+/* Alltoall, allgather, bcast, gather and scatter; exchange.c */
 extern const struct bench_test exchange_test;
 
 /* Point-to-point, by two ranks or pairs of them; pt2pt.c */

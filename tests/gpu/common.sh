@@ -34,6 +34,23 @@ checks() {
     finish
 }
 
+# in_time SECONDS COMMAND...: what `try` starts in the command, begins in so many seconds, so that a part that hangs or is slow
+# leaves time for others.
+in_time() {
+    deadline=$(($(date +%s) + $1))
+    shift
+    "$@"
+}
+
+# try run..., as tests/mpi/runs.sh has them.
+try() {
+    if [ "$(date +%s)" -lt "$deadline" ]; then
+        "$@"
+    else
+        skip 1 "no time left for: $*"
+    fi
+}
+
 # by_setting ALGORITHM MOST-BYTES NAME=VALUE...: allreduce by size once for each setting, in one run.
 by_setting() {
     algorithm=$1 most=$2

@@ -29,7 +29,9 @@ EXTRA_DIST += \
     tests/gpu/sections/pt2pt.sh \
     tests/gpu/sections/pt2pt-nomps.sh \
     tests/gpu/sections/pull.sh \
+    tests/gpu/sections/rivals.sh \
     tests/gpu/sections/sanitizer.sh \
+    tests/gpu/sections/several.sh \
     tests/gpu/sections/zerocopy.sh
 
 tests_gpu_times = tests/gpu/times.h bench/samples.c bench/samples.h

@@ -39,6 +39,8 @@ order="
     message
     overhead
     demo
+    several
+    rivals
 "
 source=$(cd "$(dirname "$0")/../.." && pwd)
 folder=$source/tests/gpu/sections
@@ -116,7 +118,7 @@ for name in $names; do
     start=$(date +%s)
     { (section_call "$name" section) 2>&1; echo $? > "$out/$name.status"; } | tee "$out/$name.log" | show
     result=$(cat "$out/$name.status")
-    said=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$out/$name.log" | tail -n 1)
+    said=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$out/$name.log" | tail -n 1)
     if [ $result -eq 0 ]; then word=ok; else word="FAILED ($result)"; status=1; fi
     summary="$summary$(printf '  %-11s %-12s %4d s  %s' "$name" "$word" $(($(date +%s) - start)) "$said")
 "

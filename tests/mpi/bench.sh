@@ -31,6 +31,8 @@ run_prints "memory managed to pinned" 2 gpufifo-bench --max 1K $few --memory man
 run_prints " 32760 .* 0  reduce_mapped" 3 mapped=kernel gpufifo-bench reduce_scatter --max 32K $few
 run_prints " 32768 .* 0  reduce_mapped" 3 mapped=kernel gpufifo-bench scan --max 32K $few --staged --type int64 --op prod
 run_prints " 32768 .* 0  staged" 3 mapped=off gpufifo-bench reduce --max 32K $few --op min
+run_prints "MPI_Gather.*" 3 gpufifo-bench gather --max 32K $few --staged
+run_prints " 32768 .* 0  exchange" 3 mapped=kernel gpufifo-bench scatter --max 32K $few --staged
 
 # Messages: each test, each end in device or host memory.
 run_prints "latency, half a round trip.*device to device" 2 gpufifo-bench latency --max 32K $few --staged --json "$json"
@@ -58,6 +60,29 @@ run_fails 'the component coll/gpufifo is not in use' 2 device=none gpufifo-bench
 run_prints 'memory managed to pinned' 2 device=none gpufifo-bench --device emulated --max 8 $few --memory managed,pinned
 run_fails 'cannot write /nowhere/json' 2 gpufifo-bench --max 8 $few --json /nowhere/json
 run_fails 'call gpufifo-bench without it' 2 gpufifo-bench --compare "" --compare ""
+
+# NCCL in the place of MPI: a library that stands in for it does by MPI what it is asked for. Without it a sentence says so.
+run_fails "libnccl.so.2: cannot open\|libcuda.so.1: cannot open\|error [0-9]* of the CUDA driver" 2 gpufifo-bench \
+    --library nccl --max 8
+inherited=${LD_LIBRARY_PATH-}
+LD_LIBRARY_PATH=$GF_BUILDDIR/tests/mpi/stand_in/.libs:$inherited
+export LD_LIBRARY_PATH
+for what in "allreduce --op prod" "reduce --op max --type int8" "reduce_scatter --op min --type double" "allgather --type int64" \
+    alltoall bcast gather scatter; do
+    # shellcheck disable=SC2086
+    run_prints " 0  nccl 2.28.9" 3 gpufifo-bench $what --library nccl --min 4K --max 64K $few --staged
+done
+for what in latency "bandwidth --window 5" bibandwidth multi; do
+    # shellcheck disable=SC2086
+    run_prints " 0  nccl 2.28.9" 2 gpufifo-bench $what --library nccl --min 4K --max 64K $few --json "$json"
+done
+valid_json
+run_fails "NCCL has no scan" 2 gpufifo-bench scan --library nccl
+run_fails "leave --memory out" 2 gpufifo-bench --memory host,device --library nccl
+STAND_IN_FAILS=1 run_fails "ncclCommInitRank: invalid argument (says the stand-in)" 2 gpufifo-bench --library nccl
+LD_LIBRARY_PATH=$inherited
+run_fails "library takes mpi or nccl" 1 gpufifo-bench --library libnccl.so
+run_fails "there is no emulated device 1" 2 gpufifo-bench --device-by-rank
 
 # What host-only programs pay: the program, and the script around it.
 run_prints "^allreduce 8 [0-9]" 2 bench/host_overhead allreduce 5 50

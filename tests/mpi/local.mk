@@ -288,3 +288,13 @@ THREAD_TESTS += tests/mpi/pt2pt_thread.sh
 THREAD_NEEDS += tests/mpi/test_pt2pt_probe tests/mpi/test_pt2pt_stress
 dist_check_SCRIPTS += tests/mpi/pt2pt_thread.sh
 EXTRA_DIST += tests/mpi/tsan.supp
+
+# In the place of NCCL and of the CUDA driver, for gpufifo-bench --library nccl; bench.sh.
+check_LTLIBRARIES += tests/mpi/stand_in/libnccl.la tests/mpi/stand_in/libcuda.la
+stand_in_flags = $(AM_LDFLAGS) -shared -rpath /nowhere -version-info
+tests_mpi_stand_in_libnccl_la_SOURCES = tests/mpi/stand_in/nccl.c
+tests_mpi_stand_in_libnccl_la_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_stand_in_libnccl_la_LDFLAGS = $(stand_in_flags) 2:0:0
+tests_mpi_stand_in_libnccl_la_LIBADD = $(MPI_LIBS)
+tests_mpi_stand_in_libcuda_la_SOURCES = tests/mpi/stand_in/cuda.c
+tests_mpi_stand_in_libcuda_la_LDFLAGS = $(stand_in_flags) 1:0:0
