@@ -2,7 +2,8 @@
 #
 # times beside NCCL's and those of a UCX built with CUDA (GF_RIVAL, as in latency), in turn, on all GPUs of this host, one
 # rank each: all functions that NCCL has, and messages; before them the tuner's table of this machine, which is one of the sides;
-# at last the bandwidth of each mechanism. Tables, JSON and SVG into the out folder
+# at last the bandwidth of each mechanism. Tables, JSON and SVG into the out folder. GF_RIVAL_MPI: folder of an Open MPI 4.1 that
+# was built with CUDA, which goes with that UCX; without, UCX moves what needs no copy by MPI: messages and broadcasts
 
 see="$source/tests/gpu/own_gpu.sh see"
 table=$out/several.table
@@ -15,15 +16,20 @@ cores() {
     echo $cores
 }
 
-# beside NAME SECONDS RANKS SIDES TEST [OPTION...]: SIDES: of "tuned nccl ucx". NVLink's multicast is not used by NCCL.
+# beside NAME SECONDS RANKS SIDES TEST [OPTION...]: SIDES: of "tuned nccl ucx cuda"; cuda: as ucx, where the MPI has to be built
+# with CUDA, which takes seconds for larger sums. NVLink's multicast is not used by NCCL.
 beside() {
     name=$1 seconds=$2 ranks=$3 sides=$4
     shift 4
     job="-n $ranks --map-by slot:PE=$(cores "$ranks") --bind-to core"
     ours="$job --mca pml ob1"
-    nccl="NCCL_NVLS_ENABLE=0 LD_LIBRARY_PATH=$LD_LIBRARY_PATH:/usr/local/cuda/lib64 $job --mca pml ob1 --mca coll ^gpufifo $see -- --library nccl"
-    ucx="LD_LIBRARY_PATH=${GF_RIVAL:-}/lib:$LD_LIBRARY_PATH UCX_TLS=self,sysv,posix,cuda_copy,cuda_ipc $job --mca pml ucx
-        --mca coll ^gpufifo,hcoll --mca osc ^ucx --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any $see"
+    nccl="NCCL_NVLS_ENABLE=0 LD_LIBRARY_PATH=$LD_LIBRARY_PATH:/usr/local/cuda/lib64 $job --mca pml ob1 --mca coll ^gpufifo
+        $see -- --library nccl"
+    mpi=${GF_RIVAL_MPI:+MPIRUN=$GF_RIVAL_MPI/bin/mpirun OPAL_PREFIX=$GF_RIVAL_MPI
+        OMPI_MCA_mca_base_component_path=$GF_RIVAL_MPI/lib/openmpi}
+    ucx="$mpi LD_LIBRARY_PATH=${GF_RIVAL_MPI:+$GF_RIVAL_MPI/lib:}${GF_RIVAL:-}/lib:$LD_LIBRARY_PATH
+        UCX_TLS=self,sysv,posix,cuda_copy,cuda_ipc $job --mca pml ucx --mca coll ^gpufifo,hcoll --mca osc ^ucx
+        --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any $see"
     echo "== $name, $ranks ranks on as many GPUs: gpufifo $sides"
     set -- "$@" --rounds "${GF_ROUNDS:-1}" --json "$out/$name-$ranks.json" --compare "$ours $see"
     for side in $sides; do
@@ -31,6 +37,7 @@ beside() {
         tuned) set -- "$@" --compare "$ours --mca coll_gpufifo_tuning $table $see" ;;
         nccl) set -- "$@" --compare "$nccl" ;;
         ucx) [ -z "${GF_RIVAL:-}" ] || set -- "$@" --compare "$ucx" ;;
+        cuda) [ -z "${GF_RIVAL_MPI:-}" ] || set -- "$@" --compare "$ucx -- --max 16M" ;;
         esac
     done
     timeout -k 5 "$seconds" "$build/gpufifo-env" "$build/gpufifo-bench" "$@"
@@ -57,14 +64,14 @@ measure() {
     result=0
     few="--iterations 50 --warmup 10"
     tune "$1" || result=1
-    or_alone allreduce 60 "$1" "tuned nccl" allreduce --max 1G $few || result=1
+    or_alone allreduce 60 "$1" "tuned nccl cuda" allreduce --max 1G $few || result=1
     [ "$1" -ne 2 ] || or_alone latency 60 2 "nccl ucx" latency --max 1G $few || result=1
     or_alone bcast 60 "$1" "nccl ucx" bcast --min 4 --factor 4 --max 1G $few || result=1
     for what in alltoall allgather reduce_scatter; do
-        or_alone $what 60 "$1" nccl $what --min 16 --factor 4 --max 1G $few || result=1
+        or_alone $what 60 "$1" "nccl cuda" $what --min 16 --factor 4 --max 1G $few || result=1
     done
     for what in reduce gather scatter; do
-        or_alone $what 60 "$1" nccl $what --min 16 --factor 16 --max 64M $few || result=1
+        or_alone $what 60 "$1" "nccl cuda" $what --min 16 --factor 16 --max 64M $few || result=1
     done
     # Windows are gigabytes, which are looked at for each size.
     [ "$1" -ne 2 ] || for what in bandwidth bibandwidth; do
