@@ -3,7 +3,8 @@
 # times beside NCCL's and those of a UCX built with CUDA (GF_RIVAL, as in latency), in turn, on all GPUs of this host, one
 # rank each: all functions that NCCL has, and messages; before them the tuner's table of this machine, which is one of the sides;
 # at last the bandwidth of each mechanism. Tables, JSON and SVG into the out folder. GF_RIVAL_MPI: folder of an Open MPI 4.1 that
-# was built with CUDA, which goes with that UCX; without, UCX moves what needs no copy by MPI: messages and broadcasts
+# was built with CUDA, which goes with that UCX; without, UCX moves what needs no copy by MPI: messages and broadcasts. GF_NCCL: a
+# folder with libnccl.so.2, where the loader does not find it
 
 see="$source/tests/gpu/own_gpu.sh see"
 table=$out/several.table
@@ -23,7 +24,7 @@ beside() {
     shift 4
     job="-n $ranks --map-by slot:PE=$(cores "$ranks") --bind-to core"
     ours="$job --mca pml ob1"
-    nccl="NCCL_NVLS_ENABLE=0 LD_LIBRARY_PATH=$LD_LIBRARY_PATH:/usr/local/cuda/lib64 $job --mca pml ob1 --mca coll ^gpufifo
+    nccl="NCCL_NVLS_ENABLE=0 LD_LIBRARY_PATH=$LD_LIBRARY_PATH${GF_NCCL:+:$GF_NCCL} $job --mca pml ob1 --mca coll ^gpufifo
         $see -- --library nccl"
     mpi=${GF_RIVAL_MPI:+MPIRUN=$GF_RIVAL_MPI/bin/mpirun OPAL_PREFIX=$GF_RIVAL_MPI
         OMPI_MCA_mca_base_component_path=$GF_RIVAL_MPI/lib/openmpi}
