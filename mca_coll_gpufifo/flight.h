@@ -33,6 +33,7 @@ struct gf_flight {
     gf_status (*start)(gf_comm *comm, struct gf_flight *flight, struct gf_reason *why);
     enum gf_path path;             /* set by start: by which way it goes */
     size_t bytes;                  /* of this rank's send side, for the counters */
+    void (*release)(struct gf_flight *flight);     /* what it holds, when it is freed; null: nothing */
     struct gf_mapped_call call;
     struct gf_flight *next;
     struct gf_agree_ticket ticket; /* of the call */
@@ -40,6 +41,15 @@ struct gf_flight {
     gf_status status;              /* of one that FAILED, or why one was DIVERTED */
     struct gf_reason why;
 };
+
+/* One that has ended, or has not departed. Accepts null. */
+static inline void gf_flight_free(struct gf_flight *flight)
+{
+    if (flight && flight->release) {
+        flight->release(flight);
+    }
+    free(flight);
+}
 
 /* Why this rank's next call cannot be a flight, or null. Then it counts as one with host buffers. */
 const char *gf_flight_obstacle(mca_coll_gpufifo_module_t *module);

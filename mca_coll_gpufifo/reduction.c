@@ -7,8 +7,15 @@
 #include "core/reduction.h"
 #include "mca_coll_gpufifo/datatype.h"
 #include "mca_coll_gpufifo/device_memory.h"
+#include "mca_coll_gpufifo/flight.h"
 #include "mca_coll_gpufifo/op.h"
 #include "mca_coll_gpufifo/stage_pool.h"
+
+/* Memory that a result in place is made in. */
+struct aside {
+    struct gf_stage_pool *pool;
+    struct gf_device_piece *piece;     /* null: there is none */
+};
 
 /* One call, as this rank sees it. */
 struct call {
@@ -16,8 +23,7 @@ struct call {
     const struct gf_reduction_call *what;
     int rank, ranks;
     struct gf_reduce reduce;
-    struct gf_stage_pool *pool;        /* that `aside` is from */
-    struct gf_device_piece *aside;     /* null: there is none */
+    struct aside aside;
 };
 
 /* Elements of one part, or none. */
@@ -60,6 +66,8 @@ static bool is_exposed(const struct call *call)
         return false;
     case GF_REDUCTION_SCATTER:
         return call->rank > 0;
+    case GF_REDUCTION_ALL:
+        return true;
     default:
         return call->rank < call->ranks - 1;
     }
@@ -68,14 +76,22 @@ static bool is_exposed(const struct call *call)
 /* Before the ranks agree, so that one that has no memory can still say no. */
 static const char *make_room_aside(struct call *call)
 {
+    struct aside *aside = &call->aside;
     struct gf_reason why;
 
-    if (gf_stage_pool_get(mca_coll_gpufifo_component.staging, call->native.ordinal, &call->pool, &why) != GF_OK ||
-        gf_device_memory_alloc(gf_stage_pool_memory(call->pool), call->reduce.recv.bytes, &call->aside, &why) != GF_OK) {
+    if (gf_stage_pool_get(mca_coll_gpufifo_component.staging, call->native.ordinal, &aside->pool, &why) != GF_OK ||
+        gf_device_memory_alloc(gf_stage_pool_memory(aside->pool), call->reduce.recv.bytes, &aside->piece, &why) != GF_OK) {
         return "there is no device memory for a result in place";
     }
-    call->reduce.aside = call->aside->address;
+    call->reduce.aside = aside->piece->address;
     return NULL;
+}
+
+static void release_aside(const struct aside *aside)
+{
+    if (aside->piece) {
+        gf_device_memory_free(gf_stage_pool_memory(aside->pool), aside->piece);
+    }
 }
 
 /* What this rank contributes and makes, or why it cannot do so natively. */
@@ -108,6 +124,12 @@ static const char *describe(struct gf_native_call *native)
     return in_place && r->count > 0 && is_exposed(call) ? make_room_aside(call) : NULL;
 }
 
+/* By which the last reduction goes, or went. */
+static enum gf_path last_path(const gf_comm *comm)
+{
+    return gf_comm_last_reduce(comm)->algorithm == GF_PLAN_LOCAL ? GF_PATH_LOCAL : GF_PATH_REDUCE_MAPPED;
+}
+
 static gf_status run(struct gf_native_call *native, struct gf_reason *why)
 {
     struct call *call = (struct call *)native;
@@ -115,9 +137,7 @@ static gf_status run(struct gf_native_call *native, struct gf_reason *why)
     gf_status status = gf_comm_reduce(comm, &call->reduce, why);
 
     if (status == GF_OK) {
-        gf_pvars_count(&mca_coll_gpufifo_component.pvars,
-                       gf_comm_last_reduce(comm)->algorithm == GF_PLAN_LOCAL ? GF_PATH_LOCAL : GF_PATH_REDUCE_MAPPED,
-                       gf_native_bytes(native->stage));
+        gf_pvars_count(&mca_coll_gpufifo_component.pvars, last_path(comm), gf_native_bytes(native->stage));
     }
     return status;
 }
@@ -130,8 +150,52 @@ bool gf_reduction_run(struct gf_stage_call *stage, const struct gf_reduction_cal
                         .what = what, .reduce = {.name = function}};
     bool done = gf_native_call_run(&call.native);
 
-    if (call.aside) {
-        gf_device_memory_free(gf_stage_pool_memory(call.pool), call.aside);
-    }
+    release_aside(&call.aside);
     return done;
+}
+
+struct reduction_flight {
+    struct gf_flight flight;           /* first */
+    struct gf_reduce reduce;
+    struct aside aside;
+};
+
+static gf_status start_flight(gf_comm *comm, struct gf_flight *flight, struct gf_reason *why)
+{
+    gf_status status = gf_reduce_start(comm, &((struct reduction_flight *)flight)->reduce, &flight->call, why);
+
+    flight->path = last_path(comm);
+    return status;
+}
+
+static void release_flight(struct gf_flight *flight)
+{
+    release_aside(&((struct reduction_flight *)flight)->aside);
+}
+
+/* The memory aside is the flight's from now on. */
+static struct gf_flight *board(struct gf_native_call *native)
+{
+    struct call *call = (struct call *)native;
+    struct reduction_flight *mine = malloc(sizeof *mine);
+
+    if (mine) {
+        mine->flight = (struct gf_flight){.start = start_flight, .release = release_flight};
+        mine->reduce = call->reduce;
+        mine->aside = call->aside;
+        call->aside.piece = NULL;
+    }
+    return (struct gf_flight *)mine;
+}
+
+bool gf_reduction_depart(struct gf_stage_call *stage, const struct gf_reduction_call *what, const struct gf_saved_call *saved,
+                         const char *function, ompi_request_t **request)
+{
+    struct call call = {.native = {.stage = stage, .module = saved->module, .function = function, .describe = describe,
+                                   .board = board},
+                        .what = what, .reduce = {.name = function}};
+    bool gone = gf_native_call_depart(&call.native, saved, request);
+
+    release_aside(&call.aside);
+    return gone;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reductions other than allreduce, natively: from the peers' own buffers, which all ranks have mapped (core/reduction.h). Only
- * where coll_gpufifo_mapped asks for it; the blocking forms.
+ * Reductions other than the blocking allreduce, natively: from the peers' own buffers, which all ranks have mapped
+ * (core/reduction.h). Only where coll_gpufifo_mapped asks for it; the blocking forms, and as flights (flight.h) the non-blocking
+ * ones.
  *
  * MPI's own types and operations, which the kernels know. Where a rank cannot, by its memory or its device, all stage.
  */
@@ -10,7 +11,10 @@
 
 #include "mca_coll_gpufifo/native.h"
 
-enum gf_reduction_kind { GF_REDUCTION_REDUCE, GF_REDUCTION_SCATTER, GF_REDUCTION_SCAN, GF_REDUCTION_EXSCAN };
+enum gf_reduction_kind {
+    GF_REDUCTION_REDUCE, GF_REDUCTION_SCATTER, GF_REDUCTION_SCAN, GF_REDUCTION_EXSCAN,
+    GF_REDUCTION_ALL                   /* non-blocking: every rank makes the whole result */
+};
 
 /* What a call's description for staging does not tell. */
 struct gf_reduction_call {
@@ -33,6 +37,17 @@ static inline bool gf_reduction_does(struct gf_stage_call *stage, const struct g
 {
     return gf_native_is_asked_for() && what->count > 0 && !gf_native_passes(stage, module) &&
            gf_reduction_run(stage, what, function, module);
+}
+
+/* The same for a non-blocking one, between its description and gf_request_begin. saved: what staging it would call. */
+bool gf_reduction_depart(struct gf_stage_call *stage, const struct gf_reduction_call *what, const struct gf_saved_call *saved,
+                         const char *function, ompi_request_t **request);
+
+static inline bool gf_reduction_departs(struct gf_stage_call *stage, const struct gf_reduction_call *what,
+                                        const struct gf_saved_call *saved, const char *function, ompi_request_t **request)
+{
+    return gf_native_is_asked_for() && what->count > 0 && !gf_native_passes(stage, &saved->module->super) &&
+           gf_reduction_depart(stage, what, saved, function, request);
 }
 
 #endif

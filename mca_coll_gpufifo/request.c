@@ -17,6 +17,7 @@
 #include "opal/class/opal_free_list.h"
 #include "opal/runtime/opal_progress.h"
 
+#include "mca_coll_gpufifo/flight.h"
 #include "mca_coll_gpufifo/module.h"
 #include "mca_coll_gpufifo/stage_pool.h"
 
@@ -84,7 +85,7 @@ void gf_request_enqueue(gf_stage_request_t *request, enum gf_request_phase phase
 void gf_request_give_back(gf_stage_request_t *request)
 {
     gf_stage_discard(&request->call);
-    free(request->flight);
+    gf_flight_free(request->flight);
     if (request->inner) {
         ompi_request_free(&request->inner);
     }

@@ -32,6 +32,7 @@ struct gf_saved_call {
     gf_mpi_displs sdispls, rdispls;
     ompi_datatype_t *stype, *rtype;
     ompi_datatype_t *const *stypes, *const *rtypes;
+    ompi_op_t *op;
     int root;
 };
 

@@ -90,7 +90,7 @@ bool gf_request_depart(struct gf_stage_call *call, const struct gf_saved_call *s
     ompi_communicator_t *comm = saved->module->comm;
 
     if (!gf_request_reserve(call, comm, function, false)) {
-        free(flight);
+        gf_flight_free(flight);
         return false;
     }
     gf_stage_request_t *ours = call->request;

@@ -31,18 +31,30 @@ int gf_stage_allreduce(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_da
     return gf_stage_end(&call);
 }
 
+static int start_iallreduce(const struct gf_saved_call *ours, const struct gf_stage_call *call, ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_iallreduce(call->send.host, call->recv.host, ours->rcount, ours->rtype, ours->op, ours->module->comm,
+                                  request, ours->owner);
+}
+
 int gf_coll_iallreduce(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datatype_t *type, ompi_op_t *op,
                        ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {.start = start_iallreduce, .owner = gf_coll_saved(module)->coll_iallreduce_module,
+                                        .module = (mca_coll_gpufifo_module_t *)module, .rcount = count, .rtype = type, .op = op};
+    const struct gf_reduction_call what = {.kind = GF_REDUCTION_ALL, .count = (size_t)count, .type = type, .op = op};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = allreduce(sbuf, rbuf, count, type);
     }
+    if (gf_reduction_departs(&call, &what, &saved, "MPI_Iallreduce", request)) {
+        return call.result;
+    }
     if (gf_request_begin(&call, comm, "MPI_Iallreduce")) {
-        call.result = saved->coll_iallreduce(call.send.host, call.recv.host, count, type, op, comm, request,
-                                             saved->coll_iallreduce_module);
+        call.result = start_iallreduce(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }
@@ -102,18 +114,32 @@ int gf_coll_reduce(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_dataty
     return gf_stage_end(&call);
 }
 
+static int start_ireduce(const struct gf_saved_call *ours, const struct gf_stage_call *call, ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_ireduce(call->send.host, call->recv.host, ours->rcount, ours->rtype, ours->op, ours->root,
+                               ours->module->comm, request, ours->owner);
+}
+
 int gf_coll_ireduce(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datatype_t *type, ompi_op_t *op, int root,
                     ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {.start = start_ireduce, .owner = gf_coll_saved(module)->coll_ireduce_module,
+                                        .module = (mca_coll_gpufifo_module_t *)module, .rcount = count, .rtype = type, .op = op,
+                                        .root = root};
+    const struct gf_reduction_call what = {.kind = GF_REDUCTION_REDUCE, .root = root, .count = (size_t)count, .type = type,
+                                           .op = op};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = reduce(comm, root, sbuf, rbuf, count, type);
     }
+    if (gf_reduction_departs(&call, &what, &saved, "MPI_Ireduce", request)) {
+        return call.result;
+    }
     if (gf_request_begin(&call, comm, "MPI_Ireduce")) {
-        call.result = saved->coll_ireduce(call.send.host, call.recv.host, count, type, op, root, comm, request,
-                                          saved->coll_ireduce_module);
+        call.result = start_ireduce(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }

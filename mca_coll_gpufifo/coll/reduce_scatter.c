@@ -34,6 +34,13 @@ static struct gf_stage_call reduce_scatter(ompi_communicator_t *comm, const void
     return describe(sbuf, rbuf, sum(rcounts, ompi_comm_size(comm)), gf_mpi_count_at(rcounts, ompi_comm_rank(comm)), type);
 }
 
+static struct gf_reduction_call scatter_by_counts(ompi_communicator_t *comm, gf_mpi_counts rcounts, ompi_datatype_t *type,
+                                                  ompi_op_t *op)
+{
+    return (struct gf_reduction_call){.kind = GF_REDUCTION_SCATTER, .first = sum(rcounts, ompi_comm_rank(comm)),
+                                      .count = sum(rcounts, ompi_comm_size(comm)), .type = type, .op = op};
+}
+
 int gf_coll_reduce_scatter(const void *sbuf, void *rbuf, gf_mpi_counts rcounts, ompi_datatype_t *type, ompi_op_t *op,
                            ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
@@ -44,8 +51,7 @@ int gf_coll_reduce_scatter(const void *sbuf, void *rbuf, gf_mpi_counts rcounts, 
         call = reduce_scatter(comm, sbuf, rbuf, rcounts, type);
     }
     if (gf_native_is_asked_for()) {
-        const struct gf_reduction_call what = {.kind = GF_REDUCTION_SCATTER, .first = sum(rcounts, ompi_comm_rank(comm)),
-                                               .count = sum(rcounts, ompi_comm_size(comm)), .type = type, .op = op};
+        const struct gf_reduction_call what = scatter_by_counts(comm, rcounts, type, op);
 
         if (gf_reduction_does(&call, &what, "MPI_Reduce_scatter", module)) {
             return call.result;
@@ -58,18 +64,36 @@ int gf_coll_reduce_scatter(const void *sbuf, void *rbuf, gf_mpi_counts rcounts, 
     return gf_stage_end(&call);
 }
 
+static int start_ireduce_scatter(const struct gf_saved_call *ours, const struct gf_stage_call *call,
+                                 ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_ireduce_scatter(call->send.host, call->recv.host, ours->rcounts, ours->rtype, ours->op, ours->module->comm,
+                                       request, ours->owner);
+}
+
 int gf_coll_ireduce_scatter(const void *sbuf, void *rbuf, gf_mpi_counts rcounts, ompi_datatype_t *type, ompi_op_t *op,
                             ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {.start = start_ireduce_scatter,
+                                        .owner = gf_coll_saved(module)->coll_ireduce_scatter_module,
+                                        .module = (mca_coll_gpufifo_module_t *)module, .rcounts = rcounts, .rtype = type,
+                                        .op = op};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = reduce_scatter(comm, sbuf, rbuf, rcounts, type);
     }
+    if (gf_native_is_asked_for()) {
+        const struct gf_reduction_call what = scatter_by_counts(comm, rcounts, type, op);
+
+        if (gf_reduction_departs(&call, &what, &saved, "MPI_Ireduce_scatter", request)) {
+            return call.result;
+        }
+    }
     if (gf_request_begin(&call, comm, "MPI_Ireduce_scatter")) {
-        call.result = saved->coll_ireduce_scatter(call.send.host, call.recv.host, rcounts, type, op, comm, request,
-                                                  saved->coll_ireduce_scatter_module);
+        call.result = start_ireduce_scatter(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }
@@ -97,13 +121,19 @@ static struct gf_stage_call reduce_scatter_block(ompi_communicator_t *comm, cons
     return describe(sbuf, rbuf, (size_t)ompi_comm_size(comm) * (size_t)rcount, (size_t)rcount, type);
 }
 
+static struct gf_reduction_call scatter_by_blocks(ompi_communicator_t *comm, gf_mpi_count rcount, ompi_datatype_t *type,
+                                                  ompi_op_t *op)
+{
+    return (struct gf_reduction_call){.kind = GF_REDUCTION_SCATTER, .first = (size_t)ompi_comm_rank(comm) * (size_t)rcount,
+                                      .count = (size_t)ompi_comm_size(comm) * (size_t)rcount, .type = type, .op = op};
+}
+
 int gf_coll_reduce_scatter_block(const void *sbuf, void *rbuf, gf_mpi_count rcount, ompi_datatype_t *type, ompi_op_t *op,
                                  ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
     struct gf_stage_call call;
-    const struct gf_reduction_call what = {.kind = GF_REDUCTION_SCATTER, .first = (size_t)ompi_comm_rank(comm) * (size_t)rcount,
-                                           .count = (size_t)ompi_comm_size(comm) * (size_t)rcount, .type = type, .op = op};
+    const struct gf_reduction_call what = scatter_by_blocks(comm, rcount, type, op);
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = reduce_scatter_block(comm, sbuf, rbuf, rcount, type);
@@ -118,18 +148,32 @@ int gf_coll_reduce_scatter_block(const void *sbuf, void *rbuf, gf_mpi_count rcou
     return gf_stage_end(&call);
 }
 
+static int start_ireduce_scatter_block(const struct gf_saved_call *ours, const struct gf_stage_call *call,
+                                       ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_ireduce_scatter_block(call->send.host, call->recv.host, ours->rcount, ours->rtype, ours->op,
+                                             ours->module->comm, request, ours->owner);
+}
+
 int gf_coll_ireduce_scatter_block(const void *sbuf, void *rbuf, gf_mpi_count rcount, ompi_datatype_t *type, ompi_op_t *op,
                                   ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {.start = start_ireduce_scatter_block,
+                                        .owner = gf_coll_saved(module)->coll_ireduce_scatter_block_module,
+                                        .module = (mca_coll_gpufifo_module_t *)module, .rcount = rcount, .rtype = type, .op = op};
+    const struct gf_reduction_call what = scatter_by_blocks(comm, rcount, type, op);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = reduce_scatter_block(comm, sbuf, rbuf, rcount, type);
     }
+    if (gf_reduction_departs(&call, &what, &saved, "MPI_Ireduce_scatter_block", request)) {
+        return call.result;
+    }
     if (gf_request_begin(&call, comm, "MPI_Ireduce_scatter_block")) {
-        call.result = saved->coll_ireduce_scatter_block(call.send.host, call.recv.host, rcount, type, op, comm, request,
-                                                        saved->coll_ireduce_scatter_block_module);
+        call.result = start_ireduce_scatter_block(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }

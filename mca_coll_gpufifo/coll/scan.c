@@ -34,17 +34,30 @@ int gf_coll_scan(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datatype
     return gf_stage_end(&call);
 }
 
+static int start_iscan(const struct gf_saved_call *ours, const struct gf_stage_call *call, ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_iscan(call->send.host, call->recv.host, ours->rcount, ours->rtype, ours->op, ours->module->comm, request,
+                              ours->owner);
+}
+
 int gf_coll_iscan(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datatype_t *type, ompi_op_t *op,
                   ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {.start = start_iscan, .owner = gf_coll_saved(module)->coll_iscan_module,
+                                        .module = (mca_coll_gpufifo_module_t *)module, .rcount = count, .rtype = type, .op = op};
+    const struct gf_reduction_call what = {.kind = GF_REDUCTION_SCAN, .count = (size_t)count, .type = type, .op = op};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = scan(sbuf, rbuf, count, type, true);
     }
+    if (gf_reduction_departs(&call, &what, &saved, "MPI_Iscan", request)) {
+        return call.result;
+    }
     if (gf_request_begin(&call, comm, "MPI_Iscan")) {
-        call.result = saved->coll_iscan(call.send.host, call.recv.host, count, type, op, comm, request, saved->coll_iscan_module);
+        call.result = start_iscan(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }
@@ -85,18 +98,30 @@ int gf_coll_exscan(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_dataty
     return gf_stage_end(&call);
 }
 
+static int start_iexscan(const struct gf_saved_call *ours, const struct gf_stage_call *call, ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_iexscan(call->send.host, call->recv.host, ours->rcount, ours->rtype, ours->op, ours->module->comm, request,
+                                ours->owner);
+}
+
 int gf_coll_iexscan(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datatype_t *type, ompi_op_t *op,
                     ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {.start = start_iexscan, .owner = gf_coll_saved(module)->coll_iexscan_module,
+                                        .module = (mca_coll_gpufifo_module_t *)module, .rcount = count, .rtype = type, .op = op};
+    const struct gf_reduction_call what = {.kind = GF_REDUCTION_EXSCAN, .count = (size_t)count, .type = type, .op = op};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = scan(sbuf, rbuf, count, type, ompi_comm_rank(comm) > 0);
     }
+    if (gf_reduction_departs(&call, &what, &saved, "MPI_Iexscan", request)) {
+        return call.result;
+    }
     if (gf_request_begin(&call, comm, "MPI_Iexscan")) {
-        call.result = saved->coll_iexscan(call.send.host, call.recv.host, count, type, op, comm, request,
-                                          saved->coll_iexscan_module);
+        call.result = start_iexscan(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }

@@ -23,14 +23,14 @@ run_prints "staged.*one rank is several neighbours" 2 verbose=3 mapped=kernel te
 
 # Calls that go on while the program is elsewhere.
 for ranks in 2 4; do
-    run $ranks strict=1 mapped=kernel tests/mpi/test_flight path=exchange away receive crossed away
+    run $ranks strict=1 mapped=kernel tests/mpi/test_flight path=exchange,reduce_mapped away receive crossed away
     run $ranks mapped=kernel tests/mpi/test_flight freed
 done
-run 3 +solo mapped=copy tests/mpi/test_flight path=exchange_copy away receive crossed away
-run 3 mapped=kernel tests/mpi/test_flight path=exchange,staged seed=3 mixed
+run 3 +solo mapped=copy tests/mpi/test_flight path=exchange_copy moves away receive crossed away
+run 3 mapped=kernel tests/mpi/test_flight path=exchange,reduce_mapped,staged seed=3 mixed
 run 2 mapped=auto tests/mpi/test_flight rounds=10 mixed
 run_prints "MPI_I.* cannot fetch from these buffers.*rank 1: the step ipc_export" 3 fault=ipc_export:3+@1 \
-    mapped=kernel tests/mpi/test_flight path=staged,exchange rounds=5 crossed mixed
+    mapped=kernel tests/mpi/test_flight path=staged,exchange,reduce_mapped rounds=5 crossed mixed
 run_fails "the step launch" 3 fault=launch:3@1 mapped=kernel tests/mpi/test_flight receive
 
 # By auto from buffers that come again, and only where kernels run at once.

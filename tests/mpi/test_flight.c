@@ -4,7 +4,8 @@
  * nothing of it waits for a rank that waits for it. Blocking calls set the communicators up first, for then they are native
  * (coll_gpufifo_mapped).
  *
- * Usage: test_flight [path=NAME] [seed=N] [rounds=N] PART...
+ * Usage: test_flight [path=NAME] [seed=N] [rounds=N] [moves] PART...
+ *   moves     without the reductions, in what follows
  *   away      each form: ranks enter one after the other, each told by a message of the one before, which waits for its device
  *             and frees memory in between; then all look for the result without MPI
  *   receive   each rank but the last, in calls of all forms already, receives a message that its peer sends before it enters
@@ -22,19 +23,23 @@
 enum { COUNT = 1000, MANY = 12, RANKS_MOST = 16 };
 
 enum form {
-    IBCAST, IALLGATHER, IALLGATHERV, IALLTOALL, IALLTOALLV, IALLTOALLW, IGATHER, IGATHERV, ISCATTER, ISCATTERV, FORMS
+    IBCAST, IALLGATHER, IALLGATHERV, IALLTOALL, IALLTOALLV, IALLTOALLW, IGATHER, IGATHERV, ISCATTER, ISCATTERV,
+    IALLREDUCE, IREDUCE, IREDUCE_SCATTER, IREDUCE_SCATTER_BLOCK, ISCAN, IEXSCAN, FORMS,
+    MOVES = IALLREDUCE                 /* those before move blocks, the others add */
 };
 
 struct test {
     struct harness *h;
     uint64_t common, own;          /* random: the same on all ranks, and this rank's */
     int value;                     /* of the next call */
+    int forms;                     /* FORMS, or MOVES: the reductions are not tested */
 };
 
 /* One call under way. Those with displacements have their blocks in the reverse order of the ranks. */
 struct flight {
     enum form form;
     int root, value, ranks, rank;
+    bool in_place;                 /* of reductions, every second one */
     struct buffer send, recv;      /* a broadcast has the first only */
     int counts[RANKS_MOST], displs[RANKS_MOST], bytes[RANKS_MOST];
     MPI_Datatype types[RANKS_MOST];
@@ -43,7 +48,8 @@ struct flight {
 
 static bool to_each(enum form form)
 {
-    return (form >= IALLTOALL && form <= IALLTOALLW) || form >= ISCATTER;
+    return (form >= IALLTOALL && form <= IALLTOALLW) || form == ISCATTER || form == ISCATTERV || form == IREDUCE_SCATTER ||
+           form == IREDUCE_SCATTER_BLOCK;
 }
 
 static bool from_each(enum form form)
@@ -68,7 +74,33 @@ static unsigned draw(uint64_t *random, unsigned below)
 /* What a rank has for another one; if it has the same for all, for rank 0. */
 static int element(const struct flight *f, int from, int to, int i)
 {
-    return f->value % 1000 * 1000000 + (from * RANKS_MOST + to) * COUNT + i;
+    return f->value % 100 * 1000000 + (from * RANKS_MOST + to) * COUNT + i;
+}
+
+static void start_reduction(struct flight *f, MPI_Comm comm)
+{
+    void *send = f->in_place ? MPI_IN_PLACE : f->send.data, *recv = f->recv.data;
+    MPI_Request *request = &f->request;
+
+    switch (f->form) {
+    case IALLREDUCE:
+        MPI_Iallreduce(send, recv, COUNT, MPI_INT, MPI_SUM, comm, request);
+        break;
+    case IREDUCE:
+        MPI_Ireduce(f->rank == f->root ? send : f->send.data, recv, COUNT, MPI_INT, MPI_SUM, f->root, comm, request);
+        break;
+    case IREDUCE_SCATTER:
+        MPI_Ireduce_scatter(send, recv, f->counts, MPI_INT, MPI_SUM, comm, request);
+        break;
+    case IREDUCE_SCATTER_BLOCK:
+        MPI_Ireduce_scatter_block(send, recv, COUNT, MPI_INT, MPI_SUM, comm, request);
+        break;
+    case ISCAN:
+        MPI_Iscan(send, recv, COUNT, MPI_INT, MPI_SUM, comm, request);
+        break;
+    default:
+        MPI_Iexscan(send, recv, COUNT, MPI_INT, MPI_SUM, comm, request);
+    }
 }
 
 static void start(struct flight *f, MPI_Comm comm)
@@ -105,8 +137,11 @@ static void start(struct flight *f, MPI_Comm comm)
     case ISCATTER:
         MPI_Iscatter(send, COUNT, MPI_INT, recv, COUNT, MPI_INT, root, comm, request);
         break;
-    default:
+    case ISCATTERV:
         MPI_Iscatterv(send, n, at, MPI_INT, recv, COUNT, MPI_INT, root, comm, request);
+        break;
+    default:
+        start_reduction(f, comm);
     }
 }
 
@@ -116,6 +151,7 @@ static void begin(struct test *t, MPI_Comm comm, enum gpufifo_memory kind, enum 
     int blocks = to_each(form) ? t->h->ranks : 1;
 
     *f = (struct flight){.form = form, .root = root, .value = t->value++, .ranks = t->h->ranks, .rank = t->h->rank};
+    f->in_place = form >= MOVES && f->value % 2 == 1;
     for (int r = 0; r < f->ranks; r++) {
         f->counts[r] = COUNT;
         f->displs[r] = place(f, r) * COUNT;
@@ -128,9 +164,30 @@ static void begin(struct test *t, MPI_Comm comm, enum gpufifo_memory kind, enum 
         }
     }
     buffer_create(t->h, &f->send, kind, (size_t)blocks * COUNT * sizeof(int), 0);
-    buffer_create(t->h, &f->recv, kind, (size_t)(from_each(form) ? f->ranks : 1) * COUNT * sizeof(int), 0);
+    buffer_create(t->h, &f->recv, kind, (size_t)(from_each(form) || form >= MOVES ? f->ranks : 1) * COUNT * sizeof(int), 0);
     buffer_write(&f->send, numbers);
+    if (f->in_place) {
+        buffer_write(&f->recv, numbers);
+    }
     start(f, comm);
+}
+
+/* What it makes of the elements of all ranks, of those up to this one, or of those before. */
+static int sum(const struct flight *f, int i)
+{
+    int ranks = f->form == ISCAN ? f->rank + 1 : f->form == IEXSCAN ? f->rank : f->ranks, all = 0;
+
+    for (int from = 0; from < ranks; from++) {
+        all += element(f, from, to_each(f->form) ? f->rank : 0, i);
+    }
+    return all;
+}
+
+static bool has_result(const struct flight *f)
+{
+    bool rooted = f->form == IGATHER || f->form == IGATHERV || f->form == IREDUCE;
+
+    return (!rooted || f->rank == f->root) && (f->form != IEXSCAN || f->rank > 0);
 }
 
 static bool is_right(const struct flight *f)
@@ -138,13 +195,15 @@ static bool is_right(const struct flight *f)
     static int got[RANKS_MOST * COUNT];
     bool several = from_each(f->form);
 
-    if ((f->form == IGATHER || f->form == IGATHERV) && f->rank != f->root) {
+    if (!has_result(f)) {
         return true;
     }
     buffer_read(f->form == IBCAST ? &f->send : &f->recv, got);
     for (int from = several ? 0 : f->root; from < (several ? f->ranks : f->root + 1); from++) {
         for (int i = 0; i < COUNT; i++) {
-            if (got[(several ? f->displs[from] : 0) + i] != element(f, from, to_each(f->form) ? f->rank : 0, i)) {
+            int right = f->form >= MOVES ? sum(f, i) : element(f, from, to_each(f->form) ? f->rank : 0, i);
+
+            if (got[(several ? f->displs[from] : 0) + i] != right) {
                 return false;
             }
         }
@@ -199,7 +258,7 @@ static void receive(struct test *t)
     if (h->rank > 0) {
         MPI_Ssend(&h->rank, 1, MPI_INT, h->rank - 1, 2, MPI_COMM_WORLD);
     }
-    for (int form = 0; form < FORMS; form++) {
+    for (int form = 0; form < t->forms; form++) {
         begin(t, MPI_COMM_WORLD, GPUFIFO_MEMORY_DEVICE, form, h->ranks - 1, &f[form]);
     }
     if (h->rank + 1 < h->ranks) {
@@ -207,7 +266,7 @@ static void receive(struct test *t)
 
         MPI_Recv(&next, 1, MPI_INT, h->rank + 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
-    for (int form = FORMS; form-- > 0;) {
+    for (int form = t->forms; form-- > 0;) {
         end(t, &f[form], "receive");
     }
 }
@@ -224,14 +283,14 @@ static void crossed(struct test *t)
         int c = (i + t->h->rank) % 2;
 
         t->value = value + FORMS * c;
-        for (int form = 0; form < FORMS; form++) {
+        for (int form = 0; form < t->forms; form++) {
             begin(t, comms[c], GPUFIFO_MEMORY_DEVICE, form, form % t->h->ranks, &f[c][form]);
         }
     }
-    for (int k = 0; k < 2 * FORMS; k++) {
-        int at = t->h->rank % 3 == 0 ? 2 * FORMS - 1 - k : k;
+    for (int k = 0; k < 2 * t->forms; k++) {
+        int at = t->h->rank % 3 == 0 ? 2 * t->forms - 1 - k : k;
 
-        end(t, &f[at / FORMS][at % FORMS], "crossed");
+        end(t, &f[at / t->forms][at % t->forms], "crossed");
     }
     MPI_Comm_free(&comms[1]);
     t->value = value + 100;
@@ -263,7 +322,7 @@ static void mixed(struct test *t, int rounds)
 
         for (int i = 0; i < many; i++) {
             bool device = all == 0 || draw(&t->own, 3) > 0;
-            enum form form = draw(&t->common, FORMS);
+            enum form form = draw(&t->common, (unsigned)t->forms);
 
             begin(t, MPI_COMM_WORLD, device ? GPUFIFO_MEMORY_DEVICE : GPUFIFO_MEMORY_HOST, form,
                   (int)draw(&t->common, (unsigned)t->h->ranks), &f[i]);
@@ -285,7 +344,7 @@ static void mixed(struct test *t, int rounds)
 static void run_part(struct test *t, const char *part, int rounds)
 {
     if (strcmp(part, "away") == 0) {
-        for (int form = 0; form < FORMS; form++) {
+        for (int form = 0; form < t->forms; form++) {
             away(t, form);
         }
     } else if (strcmp(part, "receive") == 0) {
@@ -304,7 +363,7 @@ static void run_part(struct test *t, const char *part, int rounds)
 int main(int argc, char **argv)
 {
     struct harness h;
-    struct test t = { .h = &h, .common = 1, .own = 1 };
+    struct test t = { .h = &h, .common = 1, .own = 1, .forms = FORMS };
     struct paths_counters counters;
     const char *path = NULL;
     int rounds = 30;
@@ -319,6 +378,8 @@ int main(int argc, char **argv)
             path = argv[i] + 5;
         } else if (strncmp(argv[i], "rounds=", 7) == 0) {
             rounds = atoi(argv[i] + 7);
+        } else if (strcmp(argv[i], "moves") == 0) {
+            t.forms = MOVES;
         } else if (strncmp(argv[i], "seed=", 5) == 0) {
             t.common = strtoull(argv[i] + 5, NULL, 10);
             t.own = t.common + (uint64_t)h.rank * 1000;
