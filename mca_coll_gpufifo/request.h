@@ -30,6 +30,7 @@ struct gf_saved_call {
     gf_mpi_count scount, rcount;       /* the arguments that the function has */
     gf_mpi_counts scounts, rcounts;
     gf_mpi_displs sdispls, rdispls;
+    gf_mpi_byte_displs sbytes, rbytes;
     ompi_datatype_t *stype, *rtype;
     ompi_datatype_t *const *stypes, *const *rtypes;
     ompi_op_t *op;

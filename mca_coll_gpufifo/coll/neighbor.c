@@ -36,19 +36,31 @@ int gf_coll_neighbor_allgather(const void *sbuf, gf_mpi_count scount, ompi_datat
     return gf_stage_end(&call);
 }
 
+static int start_ineighbor_allgather(const struct gf_saved_call *ours, const struct gf_stage_call *call, ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_ineighbor_allgather(call->send.host, ours->scount, ours->stype, call->recv.host, ours->rcount, ours->rtype,
+                                           ours->module->comm, request, ours->owner);
+}
+
 int gf_coll_ineighbor_allgather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
                                 ompi_datatype_t *rdtype, ompi_communicator_t *comm, ompi_request_t **request,
                                 mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {
+        .start = start_ineighbor_allgather, .owner = gf_coll_saved(module)->coll_ineighbor_allgather_module,
+        .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype, .rcount = rcount, .rtype = rdtype};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = gf_describe_allgather_equal(neighbours(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_NEIGHBOR_ALLGATHER, &saved, "MPI_Ineighbor_allgather", request)) {
+        return call.result;
+    }
     if (gf_request_begin(&call, comm, "MPI_Ineighbor_allgather")) {
-        call.result = saved->coll_ineighbor_allgather(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
-                                                      request, saved->coll_ineighbor_allgather_module);
+        call.result = start_ineighbor_allgather(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }
@@ -90,19 +102,33 @@ int gf_coll_neighbor_allgatherv(const void *sbuf, gf_mpi_count scount, ompi_data
     return gf_stage_end(&call);
 }
 
+static int start_ineighbor_allgatherv(const struct gf_saved_call *ours, const struct gf_stage_call *call,
+                                      ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_ineighbor_allgatherv(call->send.host, ours->scount, ours->stype, call->recv.host, ours->rcounts,
+                                            ours->rdispls, ours->rtype, ours->module->comm, request, ours->owner);
+}
+
 int gf_coll_ineighbor_allgatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf,
                                  gf_mpi_counts rcounts, gf_mpi_displs displs, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                                  ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {
+        .start = start_ineighbor_allgatherv, .owner = gf_coll_saved(module)->coll_ineighbor_allgatherv_module,
+        .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype, .rcounts = rcounts, .rdispls = displs,
+        .rtype = rdtype};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = gf_describe_allgather_v(neighbours(comm), sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
     }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_NEIGHBOR_ALLGATHER, &saved, "MPI_Ineighbor_allgatherv", request)) {
+        return call.result;
+    }
     if (gf_request_begin(&call, comm, "MPI_Ineighbor_allgatherv")) {
-        call.result = saved->coll_ineighbor_allgatherv(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype,
-                                                       comm, request, saved->coll_ineighbor_allgatherv_module);
+        call.result = start_ineighbor_allgatherv(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }
@@ -145,19 +171,31 @@ int gf_coll_neighbor_alltoall(const void *sbuf, gf_mpi_count scount, ompi_dataty
     return gf_stage_end(&call);
 }
 
+static int start_ineighbor_alltoall(const struct gf_saved_call *ours, const struct gf_stage_call *call, ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_ineighbor_alltoall(call->send.host, ours->scount, ours->stype, call->recv.host, ours->rcount, ours->rtype,
+                                          ours->module->comm, request, ours->owner);
+}
+
 int gf_coll_ineighbor_alltoall(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
                                ompi_datatype_t *rdtype, ompi_communicator_t *comm, ompi_request_t **request,
                                mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {
+        .start = start_ineighbor_alltoall, .owner = gf_coll_saved(module)->coll_ineighbor_alltoall_module,
+        .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype, .rcount = rcount, .rtype = rdtype};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = gf_describe_alltoall_equal(neighbours(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_NEIGHBOR_ALLTOALL, &saved, "MPI_Ineighbor_alltoall", request)) {
+        return call.result;
+    }
     if (gf_request_begin(&call, comm, "MPI_Ineighbor_alltoall")) {
-        call.result = saved->coll_ineighbor_alltoall(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
-                                                     request, saved->coll_ineighbor_alltoall_module);
+        call.result = start_ineighbor_alltoall(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }
@@ -199,19 +237,32 @@ int gf_coll_neighbor_alltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_d
     return gf_stage_end(&call);
 }
 
+static int start_ineighbor_alltoallv(const struct gf_saved_call *ours, const struct gf_stage_call *call, ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_ineighbor_alltoallv(call->send.host, ours->scounts, ours->sdispls, ours->stype, call->recv.host,
+                                           ours->rcounts, ours->rdispls, ours->rtype, ours->module->comm, request, ours->owner);
+}
+
 int gf_coll_ineighbor_alltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdispls, ompi_datatype_t *sdtype,
                                 void *rbuf, gf_mpi_counts rcounts, gf_mpi_displs rdispls, ompi_datatype_t *rdtype,
                                 ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {
+        .start = start_ineighbor_alltoallv, .owner = gf_coll_saved(module)->coll_ineighbor_alltoallv_module,
+        .module = (mca_coll_gpufifo_module_t *)module, .scounts = scounts, .sdispls = sdispls, .stype = sdtype,
+        .rcounts = rcounts, .rdispls = rdispls, .rtype = rdtype};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = gf_describe_alltoall_v(neighbours(comm), sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
     }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_NEIGHBOR_ALLTOALL, &saved, "MPI_Ineighbor_alltoallv", request)) {
+        return call.result;
+    }
     if (gf_request_begin(&call, comm, "MPI_Ineighbor_alltoallv")) {
-        call.result = saved->coll_ineighbor_alltoallv(call.send.host, scounts, sdispls, sdtype, call.recv.host, rcounts, rdispls,
-                                                      rdtype, comm, request, saved->coll_ineighbor_alltoallv_module);
+        call.result = start_ineighbor_alltoallv(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }
@@ -266,20 +317,33 @@ int gf_coll_neighbor_alltoallw(const void *sbuf, gf_mpi_counts scounts, gf_mpi_b
     return gf_stage_end(&call);
 }
 
+static int start_ineighbor_alltoallw(const struct gf_saved_call *ours, const struct gf_stage_call *call, ompi_request_t **request)
+{
+    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
+
+    return saved->coll_ineighbor_alltoallw(call->send.host, ours->scounts, ours->sbytes, ours->stypes, call->recv.host,
+                                           ours->rcounts, ours->rbytes, ours->rtypes, ours->module->comm, request, ours->owner);
+}
+
 int gf_coll_ineighbor_alltoallw(const void *sbuf, gf_mpi_counts scounts, gf_mpi_byte_displs sdispls,
                                 ompi_datatype_t *const *sdtypes, void *rbuf, gf_mpi_counts rcounts, gf_mpi_byte_displs rdispls,
                                 ompi_datatype_t *const *rdtypes, ompi_communicator_t *comm, ompi_request_t **request,
                                 mca_coll_base_module_t *module)
 {
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call saved = {
+        .start = start_ineighbor_alltoallw, .owner = gf_coll_saved(module)->coll_ineighbor_alltoallw_module,
+        .module = (mca_coll_gpufifo_module_t *)module, .scounts = scounts, .sbytes = sdispls, .stypes = sdtypes,
+        .rcounts = rcounts, .rbytes = rdispls, .rtypes = rdtypes};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
     }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_NEIGHBOR_ALLTOALL, &saved, "MPI_Ineighbor_alltoallw", request)) {
+        return call.result;
+    }
     if (gf_request_begin(&call, comm, "MPI_Ineighbor_alltoallw")) {
-        call.result = saved->coll_ineighbor_alltoallw(call.send.host, scounts, sdispls, sdtypes, call.recv.host, rcounts, rdispls,
-                                                      rdtypes, comm, request, saved->coll_ineighbor_alltoallw_module);
+        call.result = start_ineighbor_alltoallw(&saved, &call, request);
     }
     return gf_request_return(&call, request);
 }

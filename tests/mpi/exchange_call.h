@@ -10,6 +10,8 @@
 
 enum { EXCHANGE_PEERS = 16, EXCHANGE_TYPES = 8 };
 
+enum exchange_form { EXCHANGE_BLOCKING, EXCHANGE_NONBLOCKING };
+
 enum exchange_what {
     ALLTOALL, ALLTOALLV, ALLTOALLW, ALLGATHER, ALLGATHERV, BCAST, GATHER, GATHERV, SCATTER, SCATTERV,
     NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLV, NEIGHBOR_ALLTOALLW, NEIGHBOR_ALLGATHER, NEIGHBOR_ALLGATHERV,
@@ -33,6 +35,7 @@ struct exchange_source {
     struct exchange_type types[EXCHANGE_TYPES];
     uint64_t common, own;          /* random numbers: of all ranks, and of this one */
     int most;                      /* elements of a part */
+    enum exchange_form form;       /* of the calls */
     MPI_Comm comm;
     int rank, ranks;               /* in comm */
     bool neighbours;               /* comm has a topology: only calls among neighbours */
@@ -84,7 +87,7 @@ void exchange_fill_recv(const struct exchange_source *source, const struct excha
                         size_t bytes);
 void exchange_expect_recv(const struct exchange_source *source, const struct exchange_call *call, unsigned char *image);
 
-/* Null pointers are right where this rank has no data. Returns MPI's result. */
-int exchange_run(const struct exchange_source *source, const struct exchange_call *call, void *send, void *recv);
+/* Makes the call and waits for its end (exchange_run.c). Null pointers are right where this rank has no data. */
+void exchange_run(const struct exchange_source *source, const struct exchange_call *call, void *send, void *recv);
 
 #endif

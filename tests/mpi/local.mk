@@ -28,7 +28,8 @@ TESTS += tests/mpi/zerocopy.sh
 dist_check_SCRIPTS += tests/mpi/zerocopy.sh
 
 check_PROGRAMS += tests/mpi/test_exchange
-tests_mpi_test_exchange_SOURCES = tests/mpi/test_exchange.c tests/mpi/exchange_call.c tests/mpi/exchange_call.h
+tests_mpi_test_exchange_SOURCES = tests/mpi/test_exchange.c tests/mpi/exchange_call.c tests/mpi/exchange_call.h \
+    tests/mpi/exchange_run.c tests/mpi/stage_collectives.c tests/mpi/stage_collectives.h
 tests_mpi_test_exchange_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_exchange_LDADD = $(mpi_test_libs)
 check_PROGRAMS += tests/mpi/test_flight
