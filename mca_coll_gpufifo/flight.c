@@ -75,13 +75,17 @@ static bool fly(struct gf_flights *flights)
     gf_comm *comm = flights->module->device_comm;
     gf_status status = GF_IN_PROGRESS;
 
-    if (flight && flight->state == GF_FLIGHT_AGREED) {
-        status = flight->start(comm, flight, &flight->why);
+    if (flight && flight->state == GF_FLIGHT_AGREED && (status = flight->start(comm, flight, &flight->why)) == GF_OK) {
         move_on(flight, GF_FLIGHT_ALOFT);
-        status = status == GF_OK ? GF_IN_PROGRESS : status;
     }
-    if (flight && flight->state == GF_FLIGHT_ALOFT && status == GF_IN_PROGRESS) {
+    if (flight && flight->state == GF_FLIGHT_ALOFT) {
         status = gf_mapped_call_poll(comm, &flight->call, &flight->why);
+        if (status == GF_OK && flight->finish) {
+            move_on(flight, GF_FLIGHT_LANDING);
+        }
+    }
+    if (flight && flight->state == GF_FLIGHT_LANDING) {
+        status = flight->finish(flight, &flight->why);
     }
     if (status == GF_IN_PROGRESS) {
         return false;
@@ -97,6 +101,8 @@ static void fail_all(struct gf_flights *flights, gf_status cause, const struct g
 
     if (*link && (*link)->state == GF_FLIGHT_ALOFT) {
         gf_mapped_call_cancel(&(*link)->call, cause, why);
+    }
+    if (*link && (*link)->state >= GF_FLIGHT_ALOFT) {
         link = &(*link)->next;
     }
     while (*link) {
@@ -125,7 +131,7 @@ static enum gf_proxy_turn step(struct gf_flights *flights)
     if (fly(flights)) {
         return GF_PROXY_MOVED;
     }
-    return !flights->first ? GF_PROXY_IDLE : flights->first->state == GF_FLIGHT_ALOFT ? GF_PROXY_NEAR : GF_PROXY_WAITING;
+    return !flights->first ? GF_PROXY_IDLE : flights->first->state == GF_FLIGHT_ASKED ? GF_PROXY_WAITING : GF_PROXY_NEAR;
 }
 
 /* Who finds the lock held need not wait: the other one does it. */

@@ -4,8 +4,8 @@
  * by whoever comes first: the proxy's thread (proxy/proxy.h), so that the operation completes although the program is
  * elsewhere, or the progress callback of MPI, so that one that is waited for completes soon.
  *
- *     depart ──▶ ASKED ──all have device buffers──▶ AGREED ──its turn──▶ ALOFT ──▶ LANDED
- *                  └──────────── one has not, or not all can map ──────────┴─────▶ DIVERTED: stage it
+ *     depart ──▶ ASKED ──all have device buffers──▶ AGREED ──its turn──▶ ALOFT ──▶ LANDING ──▶ LANDED
+ *                  └──────────── one has not, or not all can map ──────────┴─▶ DIVERTED: stage it
  *
  * Nothing is begun on the device before all ranks have entered the call, and nothing on the device waits: so a program that waits
  * for its device, or for a message of a rank that has not entered, waits for nothing that waits for it.
@@ -24,13 +24,17 @@
 #include "mca_coll_gpufifo/agree_later.h"
 
 enum gf_flight_state {
-    GF_FLIGHT_ASKED, GF_FLIGHT_AGREED, GF_FLIGHT_ALOFT, GF_FLIGHT_LANDED, GF_FLIGHT_DIVERTED, GF_FLIGHT_FAILED
+    GF_FLIGHT_ASKED, GF_FLIGHT_AGREED, GF_FLIGHT_ALOFT, GF_FLIGHT_LANDING, GF_FLIGHT_LANDED, GF_FLIGHT_DIVERTED,
+    GF_FLIGHT_FAILED
 };
 
 /* One operation. Owned by its request, which fills start; from depart until it has ended only flight.c touches it. */
 struct gf_flight {
-    /* Starts the operation (gf_exchange_start and the like); what it needs is behind this struct. */
+    /* Starts the operation (gf_exchange_start and the like); what it needs is behind this struct. GF_IN_PROGRESS: this rank's
+     * data are not ready yet, ask again. */
     gf_status (*start)(gf_comm *comm, struct gf_flight *flight, struct gf_reason *why);
+    /* What this rank does alone, when all have what they need of it; GF_IN_PROGRESS: ask again. Null: nothing. */
+    gf_status (*finish)(struct gf_flight *flight, struct gf_reason *why);
     enum gf_path path;             /* set by start: by which way it goes */
     size_t bytes;                  /* of this rank's send side, for the counters */
     void (*release)(struct gf_flight *flight);     /* what it holds, when it is freed; null: nothing */

@@ -23,9 +23,6 @@ static const char *describe(struct gf_native_call *native)
     struct gf_exchange *x = call->exchange;
     const char *reason = gf_mapped_blocks(native->stage, call->kind, call->root, native->module->comm, x, &call->packing);
 
-    if (!reason && native->board && (call->packing.send || call->packing.recv)) {
-        reason = "its datatypes have gaps, which non-blocking calls do not pack";
-    }
     if (!reason) {
         x->name = native->function;
         native->ordinal = x->recv.address ? x->recv.where.ordinal : x->send.address ? x->send.where.ordinal : -1;
@@ -79,23 +76,47 @@ bool gf_mapped_run(struct gf_stage_call *stage, enum gf_exchange_kind kind, int 
 struct exchange_flight {
     struct gf_flight flight;           /* first */
     struct gf_exchange exchange;
+    struct gf_mapped_packing packing;
 };
 
 static gf_status start_flight(gf_comm *comm, struct gf_flight *flight, struct gf_reason *why)
 {
-    gf_status status = gf_exchange_start(comm, &((struct exchange_flight *)flight)->exchange, &flight->call, why);
+    struct exchange_flight *mine = (struct exchange_flight *)flight;
+    gf_status status = gf_mapped_pack_poll(&mine->packing, why);
 
+    if (status != GF_OK) {
+        if (status != GF_IN_PROGRESS) {
+            gf_comm_abort(comm, why->text);       /* the others are on their way into the exchange */
+        }
+        return status;
+    }
+    status = gf_exchange_start(comm, &mine->exchange, &flight->call, why);
     flight->path = last_path(comm);
     return status;
 }
 
+static gf_status finish_flight(struct gf_flight *flight, struct gf_reason *why)
+{
+    return gf_mapped_unpack_poll(&((struct exchange_flight *)flight)->packing, why);
+}
+
+static void release_flight(struct gf_flight *flight)
+{
+    gf_mapped_pack_release(&((struct exchange_flight *)flight)->packing);
+}
+
+/* The packing is the flight's from now on. */
 static struct gf_flight *board(struct gf_native_call *native)
 {
+    struct call *call = (struct call *)native;
     struct exchange_flight *mine = malloc(sizeof *mine);
 
     if (mine) {
-        mine->flight = (struct gf_flight){.start = start_flight};
-        mine->exchange = *((struct call *)native)->exchange;
+        mine->flight = (struct gf_flight){.start = start_flight, .release = release_flight};
+        mine->flight.finish = call->packing.recv ? finish_flight : NULL;
+        mine->exchange = *call->exchange;
+        mine->packing = call->packing;
+        call->packing = (struct gf_mapped_packing){0};
     }
     return (struct gf_flight *)mine;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Collectives that move blocks, natively: from the peers' own buffers, which all ranks have mapped (core/exchange.h). By
- * coll_gpufifo_mapped; the blocking forms, and as flights (flight.h) the
- * non-blocking ones.
+ * coll_gpufifo_mapped; the blocking forms, and as flights (flight.h) the non-blocking ones.
  *
  * Which blocks go where is read from the call's description for staging (mapped_blocks.h). Where a rank cannot, by its memory,
  * its types, its neighbours or its device, all stage, as agree.h says.

@@ -76,36 +76,77 @@ const char *gf_mapped_pack_plan_recv(struct gf_mapped_packing *packing, const st
     return is_one_launch(status, &packing->unpack) ? NULL : "a kernel cannot unpack this rank's data, which have gaps";
 }
 
-static gf_status run(const struct gf_mapped_packing *packing, const struct gf_transfer *transfer, struct gf_reason *why)
+/* Is it at its end? By `check`, which asks, or waits. */
+static gf_status end(struct gf_mapped_packing *packing, gf_status (*check)(gf_device *, gf_stream *), struct gf_reason *why)
 {
-    struct gf_stage_lane *lane;
+    struct gf_stage_lane *lane = packing->lane;
+    gf_status status = lane ? check(lane->device, lane->stream) : GF_OK;
 
+    if (status == GF_IN_PROGRESS) {
+        return status;
+    }
+    if (status != GF_OK) {
+        gf_reason_set(why, "packing data with gaps ended with \"%s\"", gf_status_string(status));
+    }
+    if (lane) {
+        gf_lane_release(lane);
+    }
+    packing->lane = NULL;
+    return status;
+}
+
+static gf_status begin(struct gf_mapped_packing *packing, const struct gf_transfer *transfer, struct gf_reason *why)
+{
     if (transfer->bytes == 0) {
         return GF_OK;
     }
-    gf_status status = gf_lane_acquire(packing->pool, &lane, why);
+    gf_status status = gf_lane_acquire(packing->pool, &packing->lane, why);
 
     if (status != GF_OK) {
+        packing->lane = NULL;
         return status;
     }
-    status = gf_transfer_queue(transfer, lane, why);
-    gf_status ended = gf_device_stream_sync(lane->device, lane->stream);
+    status = gf_transfer_queue(transfer, packing->lane, why);
+    if (status != GF_OK) {
+        struct gf_reason ignored;
 
-    if (status == GF_OK && ended != GF_OK) {
-        gf_reason_set(why, "packing data with gaps ended with \"%s\"", gf_status_string(ended));
+        end(packing, gf_device_stream_sync, &ignored);
     }
-    gf_lane_release(lane);
-    return status == GF_OK ? ended : status;
+    return status;
 }
 
-gf_status gf_mapped_pack(const struct gf_mapped_packing *packing, struct gf_reason *why)
+static gf_status run(struct gf_mapped_packing *packing, const struct gf_transfer *transfer, struct gf_reason *why)
+{
+    gf_status status = begin(packing, transfer, why);
+
+    return status == GF_OK ? end(packing, gf_device_stream_sync, why) : status;
+}
+
+static gf_status poll(struct gf_mapped_packing *packing, const struct gf_transfer *transfer, struct gf_reason *why)
+{
+    gf_status status = packing->lane ? GF_OK : begin(packing, transfer, why);
+
+    return status == GF_OK ? end(packing, gf_device_stream_query, why) : status;
+}
+
+gf_status gf_mapped_pack(struct gf_mapped_packing *packing, struct gf_reason *why)
 {
     return run(packing, &packing->pack, why);
 }
 
-gf_status gf_mapped_unpack(const struct gf_mapped_packing *packing, struct gf_reason *why)
+gf_status gf_mapped_unpack(struct gf_mapped_packing *packing, struct gf_reason *why)
 {
     return run(packing, &packing->unpack, why);
+}
+
+gf_status gf_mapped_pack_poll(struct gf_mapped_packing *packing, struct gf_reason *why)
+{
+    return poll(packing, &packing->pack, why);
+}
+
+gf_status gf_mapped_unpack_poll(struct gf_mapped_packing *packing, struct gf_reason *why)
+{
+    return poll(packing, &packing->unpack, why);
 }
 
 void gf_mapped_pack_release(struct gf_mapped_packing *packing)
@@ -114,7 +155,9 @@ void gf_mapped_pack_release(struct gf_mapped_packing *packing)
         return;
     }
     struct gf_device_memory *memory = gf_stage_pool_memory(packing->pool);
+    struct gf_reason ignored;
 
+    end(packing, gf_device_stream_sync, &ignored);
     gf_transfer_release(&packing->pack, packing->pool);
     gf_transfer_release(&packing->unpack, packing->pool);
     if (packing->send) {

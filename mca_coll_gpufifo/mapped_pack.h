@@ -16,6 +16,7 @@ struct gf_mapped_packing {
     struct gf_stage_pool *pool;
     struct gf_device_piece *send, *recv;     /* the parts of that layout, packed, one after the other; null: it has no gaps */
     struct gf_transfer pack, unpack;
+    struct gf_stage_lane *lane;              /* while one of them runs */
 };
 
 /* Plan to fill `send` from what a buffer's `in` says, and to empty `recv` to what `out` says. swaps: of an operation in place,
@@ -25,10 +26,14 @@ const char *gf_mapped_pack_plan_send(struct gf_mapped_packing *packing, const st
 const char *gf_mapped_pack_plan_recv(struct gf_mapped_packing *packing, const struct gf_stage_buffer *buffer, bool swaps);
 
 /* Before the exchange, and after it; return when it is done. */
-gf_status gf_mapped_pack(const struct gf_mapped_packing *packing, struct gf_reason *why);
-gf_status gf_mapped_unpack(const struct gf_mapped_packing *packing, struct gf_reason *why);
+gf_status gf_mapped_pack(struct gf_mapped_packing *packing, struct gf_reason *why);
+gf_status gf_mapped_unpack(struct gf_mapped_packing *packing, struct gf_reason *why);
 
-/* The exchange has ended, or will not begin. */
+/* The same without waiting: begins it, and then tells whether it has ended; GF_IN_PROGRESS: call it again. */
+gf_status gf_mapped_pack_poll(struct gf_mapped_packing *packing, struct gf_reason *why);
+gf_status gf_mapped_unpack_poll(struct gf_mapped_packing *packing, struct gf_reason *why);
+
+/* The exchange has ended, or will not begin. Waits for what runs. */
 void gf_mapped_pack_release(struct gf_mapped_packing *packing);
 
 #endif

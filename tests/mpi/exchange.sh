@@ -6,7 +6,7 @@
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 for ranks in 2 3 5; do
-    run $ranks mapped=kernel tests/mpi/test_exchange path=exchange seed=$ranks random reuse
+    run $ranks mapped=kernel tests/mpi/test_exchange path=exchange seed=$ranks random reuse form=1 random
     run $ranks +weak +team=3 +blocks=16 mapped=kernel tests/mpi/test_exchange path=exchange seed=7 rounds=60 random
     run $ranks mapped=copy tests/mpi/test_exchange seed=$ranks random reuse
 done
@@ -17,7 +17,7 @@ run 1 mapped=kernel tests/mpi/test_exchange random
 
 # Neighbours; and those of topologies that have a rank twice, which are staged.
 for ranks in 3 6; do
-    run $ranks mapped=kernel tests/mpi/test_exchange path=exchange seed=$ranks neighbours
+    run $ranks mapped=kernel tests/mpi/test_exchange path=exchange seed=$ranks neighbours form=1 neighbours
 done
 run_prints "staged.*one rank is several neighbours" 2 verbose=3 mapped=kernel tests/mpi/test_exchange neighbours
 
@@ -26,6 +26,7 @@ for ranks in 2 4; do
     run $ranks strict=1 mapped=kernel tests/mpi/test_flight path=exchange,reduce_mapped away receive crossed away
     run $ranks mapped=kernel tests/mpi/test_flight freed
 done
+run 3 +solo strict=1 mapped=copy tests/mpi/test_exchange path=exchange_copy rounds=40 form=1 neighbours
 run 3 +solo mapped=copy tests/mpi/test_flight path=exchange_copy moves away receive crossed away
 run 3 mapped=kernel tests/mpi/test_flight path=exchange,reduce_mapped,staged seed=3 mixed
 run 2 mapped=auto tests/mpi/test_flight rounds=10 mixed
