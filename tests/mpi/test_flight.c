@@ -151,7 +151,7 @@ static void begin(struct test *t, MPI_Comm comm, enum gpufifo_memory kind, enum 
     int blocks = to_each(form) ? t->h->ranks : 1;
 
     *f = (struct flight){.form = form, .root = root, .value = t->value++, .ranks = t->h->ranks, .rank = t->h->rank};
-    f->in_place = form >= MOVES && f->value % 2 == 1;
+    f->in_place = form >= MOVES && (f->value + f->value / FORMS) % 2 == 1;     /* each form is, and is not */
     for (int r = 0; r < f->ranks; r++) {
         f->counts[r] = COUNT;
         f->displs[r] = place(f, r) * COUNT;
