@@ -47,7 +47,8 @@ static void check_call(struct exchange_source *t, struct exchange_call *c, struc
     spoil(t, c, one ? recv : send, one ? image : sent);
     buffer_read(recv, got);
     harness_check(t->h, memcmp(got, image, recv->bytes) == 0, "call %llu, %s%s of elements of %d bytes: wrong bytes",
-                  (unsigned long long)t->call, exchange_name(c), c->send_in_place || c->recv_in_place ? " in place" : "", c->size);
+                  (unsigned long long)t->call, exchange_name(c), c->send_in_place || c->recv_in_place ? " in place" : "",
+                  c->size);
     buffer_read(send, got);
     harness_check(t->h, memcmp(got, sent, send->bytes) == 0, "call %llu, %s: the send buffer has changed",
                   (unsigned long long)t->call, exchange_name(c));
@@ -233,7 +234,8 @@ int main(int argc, char **argv)
 {
     struct harness h;
     struct exchange_source t = { .h = &h, .most = 3000 };
-    struct parts parts = { .ctx = &t, .run = run_part, .set = set, .rounds = 150, .common = &t.common, .own = &t.own, .most = &t.most };
+    struct parts parts = { .ctx = &t, .run = run_part, .set = set, .rounds = 150,
+                           .common = &t.common, .own = &t.own, .most = &t.most };
 
     harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
     harness_need(&h, h.ranks <= EXCHANGE_PEERS ? MPI_SUCCESS : MPI_ERR_ARG, "at most 16 ranks");
