@@ -8,6 +8,7 @@
 
 #include "core/imports.h"
 #include "mca_coll_gpufifo/module.h"
+#include "transport/net_buffers.h"
 
 #include "opal/runtime/opal_progress.h"
 
@@ -35,6 +36,11 @@ void gf_freed_look(void)
 {
     if (!is_time()) {
         return;
+    }
+    struct gf_net *net = atomic_load_explicit(&mca_coll_gpufifo_component.message_net, memory_order_acquire);
+
+    if (net) {
+        gf_net_buffers_look(gf_net_buffers_of(net));
     }
     for (int i = 0; i < GF_MAX_DEVICES; i++) {
         struct gf_imports *imports = __atomic_load_n(&mca_coll_gpufifo_component.imports[i], __ATOMIC_ACQUIRE);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * When this process looks what it has freed of what others have mapped, to tell them, and what others have freed that it has
- * mapped, to close it (core/freed.h): about every 10 ms that it is in MPI, in every eighth turn of progress and with each call
- * that runs natively. Freed memory is back when both have looked.
+ * When this process looks what it has freed of what others have mapped, to tell them, or of what the network knows, to take it
+ * back, and what others have freed that it has mapped, to close it: about every 10 ms that it is in MPI, in every eighth turn of
+ * progress and with each call that runs natively. Freed memory is back when both have looked.
  */
 #ifndef GF_MCA_FREED_H
 #define GF_MCA_FREED_H

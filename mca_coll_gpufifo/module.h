@@ -52,6 +52,7 @@ typedef struct mca_coll_gpufifo_component_t {
     struct gf_pt2pt pt2pt;             /* any thread; see its header */
     struct gf_windows *windows;        /* any thread; open while MPI_COMM_WORLD's module lives; null: they are not guarded */
     _Atomic uint64_t freed_looked_ms;  /* when freed.c has looked; any thread */
+    _Atomic(struct gf_net *) message_net;      /* of messages between nodes, while there is one; its links', read by freed.c */
     struct gf_staging *staging;        /* of staged calls; any thread; null exactly if driver is */
     opal_mutex_t lock;                 /* protects what follows */
     gf_device *devices[GF_MAX_DEVICES];

@@ -9,8 +9,9 @@
  *   puts, the last of which   ────────────────────────▶     flush (gf_net_needs_flush), copy out of its own memory,
  *   notifies                                                next credit
  *
- * Where the wire reaches the program's memory at an end, data are put from there, or into there. Else, and where registering it
- * fails, they go by way of *pieces*: pinned memory of the carrier's, of which an end has a fixed number for each way.
+ * Where the wire reaches the program's memory at an end, data are put from there, or into there. Device memory stays registered
+ * for messages to come (net_buffers.h); host memory is registered for one, since nobody would tell that it was freed. Where
+ * registering fails, data go by way of *pieces*: pinned memory of the carrier's, of which an end has a fixed number for each way.
  *
  * A lane serves messages in the order of gf_carrier_receive, and the next one's data follow at once. A credit is answered by
  * exactly one notification, which carries its number and whether the data could be had; so are those by which a receiver
@@ -75,8 +76,9 @@ struct gf_carrier_data {
     size_t bytes;
     bool device;                       /* memory of the carrier's device; else of the host */
     /* The carrier's: */
-    bool registered;                   /* the wire puts from there, or into there */
-    struct gf_wire_memory wire;
+    char *place;                       /* where the wire puts from, or into; null: it does not reach them */
+    struct gf_net_buffer *buffer;      /* the registered allocation they lie in; null: */
+    struct gf_wire_memory own;         /* registered for this message alone */
 };
 
 /* How a message ends here; the carrier's. */

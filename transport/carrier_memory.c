@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the wire knows of memory: the program's, for as long as a message is under way, and the carrier's own pieces.
+ * What the wire knows of memory: the program's, and the carrier's own pieces.
  */
 #include "transport/carrier_private.h"
-
-static gf_status register_range(struct gf_carrier *carrier, const struct gf_wire_range *range, struct gf_wire_memory *memory,
-                                struct gf_reason *why)
-{
-    if (gf_fault_hits(carrier->config.fault, GF_FAULT_REGISTER, why)) {
-        return GF_ERR_UNSUPPORTED;
-    }
-    return carrier->wire->ops->register_memory(carrier->wire, range, memory, why);
-}
+#include "transport/net_register.h"
 
 bool gf_carrier_reaches_device(const struct gf_carrier *carrier, bool receives, struct gf_reason *why)
 {
@@ -29,26 +21,60 @@ bool gf_carrier_reaches_device(const struct gf_carrier *carrier, bool receives, 
     return false;
 }
 
+static struct gf_net_buffers *buffers_of(const struct gf_carrier *carrier)
+{
+    return gf_net_buffers_of(carrier->config.net);
+}
+
+/* GF_NO_RESOURCE: they are to be registered by themselves. */
+static gf_status find_buffer(struct gf_carrier *carrier, struct gf_carrier_data *data, struct gf_reason *why)
+{
+    const struct gf_net_range range = { .address = data->address, .bytes = data->bytes };
+
+    if (!data->device) {
+        return GF_NO_RESOURCE;
+    }
+    gf_status status = gf_net_buffers_get(buffers_of(carrier), carrier->config.fault, &range, &data->buffer, why);
+
+    if (status == GF_OK) {
+        data->place = data->buffer->wire.address + (data->address - (const char *)data->buffer->base);
+    }
+    return status;
+}
+
 void gf_carrier_register(struct gf_carrier *carrier, bool receives, struct gf_carrier_data *data, struct gf_reason *why)
 {
-    void *address = data->device ? gf_device_kernel_address(carrier->config.device, data->address) : data->address;
-    const struct gf_wire_range range = { .address = address, .bytes = data->bytes, .device = data->device, .dmabuf = -1 };
+    data->place = NULL;
+    data->buffer = NULL;
+    if (data->bytes == 0 || (data->device && !gf_carrier_reaches_device(carrier, receives, why))
+        || find_buffer(carrier, data, why) != GF_NO_RESOURCE) {
+        return;
+    }
+    if (gf_net_register(carrier->config.net, carrier->config.fault, data->address, data->bytes, data->device, &data->own, why)
+        == GF_OK) {
+        data->place = data->own.address;
+    }
+}
 
-    data->registered = data->bytes > 0 && (!data->device || gf_carrier_reaches_device(carrier, receives, why))
-        && register_range(carrier, &range, &data->wire, why) == GF_OK;
+const struct gf_wire_memory *gf_carrier_memory_of(const struct gf_carrier_data *data)
+{
+    return data->buffer ? &data->buffer->wire : &data->own;
 }
 
 void gf_carrier_forget(struct gf_carrier *carrier, struct gf_carrier_data *data)
 {
-    if (data->registered) {
-        carrier->wire->ops->forget(carrier->wire, &data->wire);
-        data->registered = false;
+    if (data->buffer) {
+        gf_net_buffers_put(buffers_of(carrier), data->buffer);
+    } else if (data->place) {
+        gf_net_forget(carrier->config.net, &data->own);
     }
+    data->place = NULL;
+    data->buffer = NULL;
 }
 
-void gf_carrier_tell(bool registered, const struct gf_reason *why, struct gf_reason *how)
+void gf_carrier_tell(bool reached, const struct gf_reason *why, struct gf_reason *how)
 {
-    if (registered) {
+    if (reached) {
         gf_reason_set(how, "this end's buffer is registered");
     } else {
         gf_reason_set(how, "by way of pinned memory here: %.200s", why->text);
@@ -85,9 +111,7 @@ gf_status gf_pieces_open(struct gf_carrier *carrier, struct gf_pieces *pieces, s
         pieces->all = status == GF_OK ? pieces->all : NULL;
     }
     if (status == GF_OK) {
-        const struct gf_wire_range range = { .address = pieces->all, .bytes = bytes, .dmabuf = -1 };
-
-        status = register_range(carrier, &range, &pieces->wire, why);
+        status = gf_net_register(carrier->config.net, carrier->config.fault, pieces->all, bytes, false, &pieces->wire, why);
         pieces->registered = status == GF_OK;
     }
     if (status != GF_OK) {
@@ -104,7 +128,7 @@ gf_status gf_pieces_open(struct gf_carrier *carrier, struct gf_pieces *pieces, s
 void gf_pieces_close(struct gf_carrier *carrier, struct gf_pieces *pieces)
 {
     if (pieces->registered) {
-        carrier->wire->ops->forget(carrier->wire, &pieces->wire);
+        gf_net_forget(carrier->config.net, &pieces->wire);
     }
     if (pieces->all) {
         gf_device_pinned_free(carrier->config.device, pieces->all);

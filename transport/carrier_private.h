@@ -16,6 +16,7 @@
 #include "core/host_ordered.h"
 #include "proxy/pump.h"
 #include "transport/carrier.h"
+#include "transport/net_buffers.h"
 
 enum { GF_CARRIER_PUTS = 16 };        /* of a lane, under way */
 
@@ -170,12 +171,13 @@ gf_status gf_carrier_poll_end(const struct gf_carrier_end *end, struct gf_reason
 /* The message fails, unless it has before. With the lock held. */
 void gf_carrier_fail_end(struct gf_carrier_end *end, gf_status status, const struct gf_reason *why);
 
-/* carrier_memory.c. register: any thread, without the lock; whether the wire reaches it: data->registered, else *why says why
- * not. */
+/* carrier_memory.c. register: any thread, without the lock; whether the wire reaches it: data->place, else *why says why not. */
 void gf_carrier_register(struct gf_carrier *carrier, bool receives, struct gf_carrier_data *data, struct gf_reason *why);
 void gf_carrier_forget(struct gf_carrier *carrier, struct gf_carrier_data *data);
+/* As what the wire knows them; they have a place. */
+const struct gf_wire_memory *gf_carrier_memory_of(const struct gf_carrier_data *data);
 /* For people: whether the wire reaches the program's memory, else why not. */
-void gf_carrier_tell(bool registered, const struct gf_reason *why, struct gf_reason *how);
+void gf_carrier_tell(bool reached, const struct gf_reason *why, struct gf_reason *how);
 /* Pinned memory, and streams for the copies. */
 gf_status gf_pieces_open(struct gf_carrier *carrier, struct gf_pieces *pieces, struct gf_reason *why);
 void gf_pieces_close(struct gf_carrier *carrier, struct gf_pieces *pieces);

@@ -38,7 +38,14 @@ static struct gf_carrier_in *next_message(const struct gf_incoming *in)
 /* Whose memory a grant names, null: nobody's, for it is of no bytes. */
 static const struct gf_wire_memory *memory_of(const struct gf_carrier_lane *lane, const struct gf_grant *grant)
 {
-    return grant->bytes == 0 ? NULL : grant->piece ? &lane->carrier->in_pieces.wire : &grant->message->data.wire;
+    return grant->bytes == 0 ? NULL
+        : grant->piece ? &lane->carrier->in_pieces.wire : gf_carrier_memory_of(&grant->message->data);
+}
+
+/* Where in it; it is of some bytes. */
+static const char *place_of(const struct gf_grant *grant)
+{
+    return grant->piece ? grant->piece->memory : grant->message->data.place + grant->offset;
 }
 
 /* Room for what the next credit allows; false: there is none. */
@@ -49,7 +56,7 @@ static bool fill_grant(struct gf_carrier_lane *lane, struct gf_grant *grant)
     size_t left = message->data.bytes - message->granted;
 
     grant->bytes = left;
-    if (left > 0 && !message->data.registered) {
+    if (left > 0 && !message->data.place) {
         const struct gf_pipe_config pieces = { .chunk_bytes = carrier->config.piece_bytes };
         size_t most = gf_pipe_chunk_choose(&pieces, message->data.bytes);
 
@@ -57,7 +64,7 @@ static bool fill_grant(struct gf_carrier_lane *lane, struct gf_grant *grant)
         grant->bytes = left < most ? left : most;
     }
     grant->last = grant->bytes == left;
-    return left == 0 || message->data.registered || grant->piece;
+    return left == 0 || message->data.place || grant->piece;
 }
 
 /* Tells the wire, and then the peer. */
@@ -66,11 +73,11 @@ static gf_status send_credit(struct gf_carrier_lane *lane, const struct gf_grant
     const struct gf_wire_ops *ops = lane->carrier->wire->ops;
     const struct gf_carrier_in *message = grant->message;
     const struct gf_wire_memory *memory = memory_of(lane, grant);
-    const char *place = grant->piece ? grant->piece->memory : memory ? memory->address + grant->offset : NULL;
     uint64_t number = lane->in.given + 1;
     const struct gf_credit credit = {
-        .first = number, .id = message->id, .offset = grant->offset, .bytes = grant->bytes, .address = (uintptr_t)place,
-        .key = memory ? memory->key : 0, .kind = message->kind, .wanted = message->data.bytes, .last = number,
+        .first = number, .id = message->id, .offset = grant->offset, .bytes = grant->bytes,
+        .address = memory ? (uintptr_t)place_of(grant) : 0, .key = memory ? memory->key : 0,
+        .kind = message->kind, .wanted = message->data.bytes, .last = number,
     };
     gf_status status = memory ? ops->announce(lane->wire, memory) : GF_OK;
 
@@ -143,9 +150,7 @@ static gf_status flush(struct gf_carrier_lane *lane, struct gf_grant *grant)
         grant->flushed = 1;
         return GF_OK;
     }
-    const char *at = grant->piece ? grant->piece->memory : memory->address + grant->offset;
-
-    return lane->carrier->wire->ops->flush(lane->wire, memory, at, &ticket);
+    return lane->carrier->wire->ops->flush(lane->wire, memory, place_of(grant), &ticket);
 }
 
 static bool begin_flush(struct gf_carrier_lane *lane)
@@ -268,10 +273,10 @@ gf_status gf_carrier_receive(struct gf_carrier_lane *lane, uint64_t id, const st
 
     *message = (struct gf_carrier_in){ .id = id, .data = *data, .kind = GF_CREDIT_PUT };
     gf_carrier_register(carrier, true, &message->data, &why);
-    bool registered = message->data.registered || data->bytes == 0;
+    bool reached = message->data.place || data->bytes == 0;
 
     pthread_mutex_lock(&carrier->lock);
-    gf_status status = gf_carrier_admit(lane, registered ? NULL : &carrier->in_pieces, how);
+    gf_status status = gf_carrier_admit(lane, reached ? NULL : &carrier->in_pieces, how);
 
     if (status == GF_OK) {
         enqueue(lane, message);
@@ -281,7 +286,7 @@ gf_status gf_carrier_receive(struct gf_carrier_lane *lane, uint64_t id, const st
         gf_carrier_forget(carrier, &message->data);
         return status;
     }
-    gf_carrier_tell(registered, &why, how);
+    gf_carrier_tell(reached, &why, how);
     return GF_OK;
 }
 

@@ -80,12 +80,12 @@ static bool fill_put(struct gf_carrier_lane *lane, struct gf_put *put)
     const struct gf_credit *credit = &put->job->credit;
     size_t left = credit->bytes - put->job->cut, at = credit->offset + put->job->cut;
 
-    if (data->registered) {
+    if (data->place) {
         size_t most = carrier->wire->caps.put_bytes < put_most ? carrier->wire->caps.put_bytes : put_most;
 
         put->bytes = left < most ? left : most;
-        put->from = data->wire.address + at;
-        put->memory = &data->wire;
+        put->from = data->place + at;
+        put->memory = gf_carrier_memory_of(data);
         put->ready = true;
         return true;
     }
@@ -254,10 +254,10 @@ gf_status gf_carrier_send(struct gf_carrier_lane *lane, uint64_t id, const struc
 
     *message = (struct gf_carrier_out){ .id = id, .data = *data };
     gf_carrier_register(carrier, false, &message->data, &why);
-    bool registered = message->data.registered;
+    bool reached = message->data.place;
 
     pthread_mutex_lock(&carrier->lock);
-    gf_status status = gf_carrier_admit(lane, registered ? NULL : &carrier->out_pieces, how);
+    gf_status status = gf_carrier_admit(lane, reached ? NULL : &carrier->out_pieces, how);
 
     if (status == GF_OK) {
         message->next = lane->out.messages;
@@ -269,7 +269,7 @@ gf_status gf_carrier_send(struct gf_carrier_lane *lane, uint64_t id, const struc
         gf_carrier_forget(carrier, &message->data);
         return GF_ERR_UNSUPPORTED;
     }
-    gf_carrier_tell(registered, &why, how);
+    gf_carrier_tell(reached, &why, how);
     return GF_OK;
 }
 

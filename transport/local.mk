@@ -11,6 +11,7 @@ libgfcore_la_SOURCES += \
     transport/net_memory.c transport/net_memory.h \
     transport/net_notice.c transport/net_notice.h \
     transport/net_register.c transport/net_register.h \
+    transport/net_buffers.c transport/net_buffers.h \
     transport/net_transport.c \
     transport/carrier.c transport/carrier.h transport/carrier_private.h \
     transport/carrier_memory.c transport/carrier_receive.c transport/carrier_send.c \

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "transport/gdrcopy.h"
+#include "transport/net_buffers.h"
 
 struct gf_net {
     struct gf_net_config config;
@@ -19,6 +20,7 @@ struct gf_net {
     struct gf_wire *wire;              /* null: not open yet */
     struct gf_gdrcopy *gdrcopy;        /* likewise */
     bool said[GF_NET_SAYINGS];
+    struct gf_net_buffers buffers;
 };
 
 gf_status gf_net_create(const struct gf_net_config *config, gf_device *device, struct gf_net **made, struct gf_reason *why)
@@ -36,6 +38,7 @@ gf_status gf_net_create(const struct gf_net_config *config, gf_device *device, s
     }
     *net = (struct gf_net){ .config = *config, .device = device };
     pthread_mutex_init(&net->lock, NULL);
+    gf_net_buffers_init(&net->buffers, net);
     *made = net;
     return GF_OK;
 }
@@ -45,6 +48,7 @@ void gf_net_destroy(struct gf_net *net)
     if (!net) {
         return;
     }
+    gf_net_buffers_close(&net->buffers);
     if (net->wire) {
         net->wire->ops->close(net->wire);
     }
@@ -100,6 +104,16 @@ gf_status gf_net_gdrcopy(struct gf_net *net, struct gf_gdrcopy **gdrcopy, struct
 const struct gf_net_config *gf_net_config_of(const struct gf_net *net)
 {
     return &net->config;
+}
+
+gf_device *gf_net_device_of(const struct gf_net *net)
+{
+    return net->device;
+}
+
+struct gf_net_buffers *gf_net_buffers_of(struct gf_net *net)
+{
+    return &net->buffers;
 }
 
 void gf_net_say_once(struct gf_net *net, enum gf_net_saying saying, const char *format, ...)

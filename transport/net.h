@@ -59,6 +59,11 @@ gf_status gf_net_gdrcopy(struct gf_net *net, struct gf_gdrcopy **gdrcopy, struct
 
 /* Constant; the net's. */
 const struct gf_net_config *gf_net_config_of(const struct gf_net *net);
+gf_device *gf_net_device_of(const struct gf_net *net);
+
+/* The program's buffers that its wire knows (net_buffers.h). */
+struct gf_net_buffers;
+struct gf_net_buffers *gf_net_buffers_of(struct gf_net *net);
 
 /* What somebody who asks why a path was taken hears once a net, as a line of GF_LOG_PATH. Any thread. */
 enum gf_net_saying { GF_NET_NO_DMABUF, GF_NET_HOST_SLOTS, GF_NET_SAYINGS };

@@ -47,7 +47,7 @@ static gf_status open_memory(struct gf_net_end *end, struct gf_reason *why)
     if (status == GF_OK && end->group > 1) {
         size_t rounds = (size_t)end->lane_count * GF_FIFO_DEPTH;
 
-        status = gf_net_memory_open(c, end->wire, rounds * (size_t)end->group * sizeof(uint32_t), &end->sizes, why);
+        status = gf_net_memory_open(c, rounds * (size_t)end->group * sizeof(uint32_t), &end->sizes, why);
     }
     return status;
 }

@@ -7,17 +7,15 @@
 #include "transport/copy_engine.h"
 #include "transport/net_register.h"
 
-static gf_status register_memory(struct gf_connector *c, struct gf_wire *wire, size_t bytes, struct gf_net_memory *memory,
-                                 struct gf_reason *why)
+static gf_status register_memory(struct gf_connector *c, size_t bytes, struct gf_net_memory *memory, struct gf_reason *why)
 {
-    gf_status status = gf_net_register(c, wire, memory->user, bytes, memory->device, &memory->wire, why);
+    gf_status status = gf_net_register(c->net, c->fault, memory->user, bytes, memory->device, &memory->wire, why);
 
     memory->registered = status == GF_OK;
     return status;
 }
 
-gf_status gf_net_memory_open(struct gf_connector *c, struct gf_wire *wire, size_t bytes, struct gf_net_memory *memory,
-                             struct gf_reason *why)
+gf_status gf_net_memory_open(struct gf_connector *c, size_t bytes, struct gf_net_memory *memory, struct gf_reason *why)
 {
     *memory = (struct gf_net_memory){ .device = false };
     gf_status status = gf_device_pinned_alloc(c->device, bytes, &memory->user, why);
@@ -26,7 +24,7 @@ gf_status gf_net_memory_open(struct gf_connector *c, struct gf_wire *wire, size_
         memory->user = NULL;
         return status;
     }
-    return register_memory(c, wire, bytes, memory, why);
+    return register_memory(c, bytes, memory, why);
 }
 
 static gf_status open_in_device(struct gf_connector *c, struct gf_wire *wire, struct gf_net_memory *memory,
@@ -40,7 +38,7 @@ static gf_status open_in_device(struct gf_connector *c, struct gf_wire *wire, st
     gf_status status = gf_slots_alloc(c, &memory->user, why);
 
     if (status == GF_OK) {
-        status = register_memory(c, wire, gf_layout_slots_bytes(&c->shape), memory, why);
+        status = register_memory(c, gf_layout_slots_bytes(&c->shape), memory, why);
     }
     return status == GF_OK ? gf_net_flush_open(c, wire, memory->user, true, flush, why) : status;
 }
@@ -62,7 +60,7 @@ gf_status gf_net_slots_open(struct gf_connector *c, struct gf_wire *wire, struct
         gf_net_say_once(c->net, GF_NET_HOST_SLOTS, "data go through host memory: %s", in_device.text);
         gf_net_memory_close(c, wire, memory);
     }
-    gf_status status = gf_net_memory_open(c, wire, gf_layout_slots_bytes(&c->shape), memory, why);
+    gf_status status = gf_net_memory_open(c, gf_layout_slots_bytes(&c->shape), memory, why);
 
     return status == GF_OK ? gf_net_flush_open(c, wire, memory->user, false, flush, why) : status;
 }

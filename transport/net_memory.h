@@ -17,8 +17,7 @@ struct gf_net_memory {
 };
 
 /* Pinned host memory, zeroed. What was made remains for close after an error. */
-gf_status gf_net_memory_open(struct gf_connector *c, struct gf_wire *wire, size_t bytes, struct gf_net_memory *memory,
-                             struct gf_reason *why);
+gf_status gf_net_memory_open(struct gf_connector *c, size_t bytes, struct gf_net_memory *memory, struct gf_reason *why);
 
 /* Slots, and what flushes them: in device memory where that is wanted and possible, else in host memory. */
 gf_status gf_net_slots_open(struct gf_connector *c, struct gf_wire *wire, struct gf_net_memory *memory,

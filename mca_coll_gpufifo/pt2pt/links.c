@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "mca_coll_gpufifo/card.h"
+#include "mca_coll_gpufifo/freed.h"
 #include "mca_coll_gpufifo/memory_kind.h"
 #include "mca_coll_gpufifo/pt2pt/links_private.h"
 
@@ -32,6 +33,7 @@ void gf_links_destroy(struct gf_links *links)
     if (!links) {
         return;
     }
+    atomic_store_explicit(&mca_coll_gpufifo_component.message_net, NULL, memory_order_release);
     gf_carrier_destroy(links->carrier);
     gf_net_destroy(links->net);
     /* Else the PML may still write there. */
@@ -73,6 +75,17 @@ static gf_status make_carrier(struct gf_links *links, int ordinal, struct gf_car
     return status == GF_OK ? gf_carrier_create(&config, carrier, why) : status;
 }
 
+/* Registered buffers are given back when the program has freed them. */
+static void watch_buffers(struct gf_links *links)
+{
+    mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
+
+    atomic_store_explicit(&component->message_net, links->net, memory_order_release);
+    opal_mutex_lock(&component->lock);
+    gf_freed_watch();
+    opal_mutex_unlock(&component->lock);
+}
+
 static gf_status try_carrier(struct gf_links *links, int ordinal, struct gf_reason *why)
 {
     struct gf_carrier *carrier;
@@ -82,6 +95,7 @@ static gf_status try_carrier(struct gf_links *links, int ordinal, struct gf_reas
         gf_log(&mca_coll_gpufifo_component.log, GF_LOG_WARN, "messages between nodes go in chunks over MPI: %s", why->text);
     } else if (is_worth_it(carrier, why)) {
         atomic_store_explicit(&links->carrier, carrier, memory_order_release);
+        watch_buffers(links);
     } else {
         gf_carrier_destroy(carrier);
         status = GF_ERR_UNSUPPORTED;

@@ -15,7 +15,7 @@ enum {
     SOFT_PACKETS = 32,                 /* of a box; at most 64 */
     SOFT_PAYLOAD = 4096,
     SOFT_LINES_MOST = 8,
-    SOFT_ANNOUNCED = 32,
+    SOFT_ANNOUNCED = 128,
     SOFT_FREE = GFTEST_SOFT_KINDS
 };
 enum { SOFT_BREAKING = 1, SOFT_BROKEN = 2 };

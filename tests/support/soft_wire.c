@@ -110,6 +110,7 @@ static gf_status register_memory(struct gf_wire *base, const struct gf_wire_rang
     }
     pthread_mutex_lock(&wire->lock);
     *handle = (struct soft_memory){ .memory = memory, .device = range->device };
+    __atomic_fetch_add(&gftest_soft_wants.registrations, 1, __ATOMIC_RELAXED);
     *memory = (struct gf_wire_memory){ .address = range->address, .bytes = range->bytes, .key = ++wire->keys, .handle = handle };
     wire->memories++;
     pthread_mutex_unlock(&wire->lock);

@@ -29,7 +29,7 @@ struct gftest_soft_wants {
     bool no_device_memory, no_flush;   /* capabilities that it has not */
     size_t put_bytes;                  /* 0: any */
     bool refuse_dmabuf, refuse_device, refuse_host;    /* registrations that fail: as a dma-buf, by an address of either kind */
-    uint32_t dmabufs;                  /* not a want but a count, atomic: registrations as a dma-buf */
+    uint32_t dmabufs, registrations;   /* not wants but counts, atomic: of registrations, those as a dma-buf, and all */
     uint32_t drop[GFTEST_SOFT_KINDS];  /* atomic; the lane breaks with the n-th operation of this kind, from 1; 0: never */
     /* Changes what leaves with an operation: `bytes` at data (of a put, a notification or lines), and the immediate. Null:
      * nothing. */

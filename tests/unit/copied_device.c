@@ -19,6 +19,13 @@
 #include "tests/unit/scalar.h"
 #include "transport/part.h"
 
+struct allocation {
+    struct allocation *next;
+    char *base;
+    size_t size;
+    uint64_t id;                       /* of no other one */
+};
+
 struct copy {
     struct copy *next;                 /* of its stream */
     char *to;
@@ -42,7 +49,8 @@ static struct {
     pthread_t engine;
     struct gf_stream *streams;
     uint64_t random;
-    long allocations;
+    struct allocation *allocations;
+    uint64_t ids;
     bool ending;
     bool dmabuf;                       /* its memory can be had as one */
 } fake;
@@ -96,17 +104,45 @@ static void *run_engine(void *ctx)
 
 static void *allocate(size_t bytes)
 {
-    void *memory = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+    struct allocation *made = calloc(1, sizeof *made);
 
-    memset(memory, 0, bytes);
-    __atomic_fetch_add(&fake.allocations, 1, __ATOMIC_RELAXED);
-    return memory;
+    *made = (struct allocation){ .base = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096), .size = bytes };
+    memset(made->base, 0, bytes);
+    pthread_mutex_lock(&fake.lock);
+    made->id = ++fake.ids;
+    made->next = fake.allocations;
+    fake.allocations = made;
+    pthread_mutex_unlock(&fake.lock);
+    return made->base;
+}
+
+/* The link to that which the address lies in, or to null. The lock is held. */
+static struct allocation **find(const void *address)
+{
+    struct allocation **link = &fake.allocations;
+
+    while (*link && (size_t)((const char *)address - (*link)->base) >= (*link)->size) {
+        link = &(*link)->next;
+    }
+    return link;
 }
 
 static void release(void *memory)
 {
-    free(memory);
-    __atomic_fetch_sub(&fake.allocations, 1, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&fake.lock);
+    struct allocation **link = find(memory), *gone = *link;
+
+    *link = gone->next;
+    pthread_mutex_unlock(&fake.lock);
+    free(gone->base);
+    free(gone);
+}
+
+void copied_device_renew(void *address)
+{
+    pthread_mutex_lock(&fake.lock);
+    (*find(address))->id = ++fake.ids;
+    pthread_mutex_unlock(&fake.lock);
 }
 
 static gf_status fake_alloc(gf_device *device, size_t bytes, void **address, struct gf_reason *why)
@@ -282,12 +318,17 @@ static const struct gf_device_ops ops = {
     .device_query = device_query,
 };
 
-/* Allocations are told apart by their addresses: none is freed while another process could still have it. */
 static gf_status pointer(gf_driver *driver, const void *address, struct gf_pointer *info)
 {
     (void)driver;
-    *info = (struct gf_pointer){ .kind = GF_MEMORY_DEVICE, .base = (void *)(uintptr_t)address,
-                                 .buffer_id = (uint64_t)(uintptr_t)address };
+    *info = (struct gf_pointer){ .kind = GF_MEMORY_HOST, .ordinal = -1 };
+    pthread_mutex_lock(&fake.lock);
+    const struct allocation *found = *find(address);
+
+    if (found) {
+        *info = (struct gf_pointer){ .kind = GF_MEMORY_DEVICE, .base = found->base, .size = found->size, .buffer_id = found->id };
+    }
+    pthread_mutex_unlock(&fake.lock);
     return GF_OK;
 }
 
@@ -316,5 +357,5 @@ void copied_device_close(gf_device *device)
     pthread_mutex_unlock(&fake.lock);
     pthread_join(fake.engine, NULL);
     assert_null(fake.streams);
-    assert_int_equal(fake.allocations, 0);
+    assert_null(fake.allocations);
 }

@@ -14,6 +14,8 @@
 gf_device *copied_device_open(uint64_t seed);
 /* Whether its memory can be had as a dma-buf; at first not. */
 void copied_device_give_dmabuf(bool give);
+/* As if that allocation had been freed, and one of its size been made at its place. */
+void copied_device_renew(void *address);
 /* Everything that was allocated is free again, or the test fails. */
 void copied_device_close(gf_device *device);
 

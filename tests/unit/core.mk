@@ -34,6 +34,7 @@ tests_core_programs = \
     tests/unit/test_linger \
     tests/unit/test_mapped_call \
     tests/unit/test_net \
+    tests/unit/test_net_buffers \
     tests/unit/test_net_memory \
     tests/unit/test_net_trouble \
     tests/unit/test_pipe \
@@ -66,6 +67,8 @@ tests_unit_test_copied_SOURCES = tests/unit/test_copied.c $(tests_played_sources
 tests_unit_test_copied_LDADD = $(tests_core_libs)
 tests_unit_test_net_SOURCES = tests/unit/test_net.c $(tests_net_sources)
 tests_unit_test_net_LDADD = $(tests_core_libs)
+tests_unit_test_net_buffers_SOURCES = tests/unit/test_net_buffers.c
+tests_unit_test_net_buffers_LDADD = $(tests_core_libs)
 tests_unit_test_net_memory_SOURCES = tests/unit/test_net_memory.c $(tests_net_sources)
 tests_unit_test_net_memory_LDADD = $(tests_core_libs) -ldl
 check_LTLIBRARIES += tests/support/libgdrapi.la

@@ -13,8 +13,10 @@
 
 #include "tests/support/soft_wire.h"
 #include "tests/unit/carrier_world.h"
+#include "tests/unit/copied_device.h"
 #include "tests/unit/fifo_play.h"
 #include "tests/unit/scalar.h"
+#include "transport/net_buffers.h"
 
 enum { MESSAGES = 24, MOST_BYTES = 60000 };
 
@@ -101,7 +103,7 @@ static void test_ways(void **state)
     }
 }
 
-/* The first registration of the end that sends fails: pieces. The second, too: another way. */
+/* The end that sends cannot register its buffer: pieces. Nor those: another way. What was refused is not asked for again. */
 static void test_registration_fails(void **state)
 {
     struct message m;
@@ -113,15 +115,66 @@ static void test_registration_fails(void **state)
     assert_int_equal(gf_fault_parse("register:1+", 0, &w.faults[0], NULL), GF_OK);
     assert_int_equal(message_send(&w, &m), GF_ERR_UNSUPPORTED);
     assert_non_null(strstr(m.out_why.text, "register"));
-    assert_int_equal(gf_fault_parse("register:1", 0, &w.faults[0], NULL), GF_OK);
+    assert_int_equal(gf_fault_parse("", 0, &w.faults[0], NULL), GF_OK);
     assert_int_equal(gf_fault_parse("register:1", 0, &w.faults[1], NULL), GF_OK);
     assert_int_equal(message_send(&w, &m), GF_OK);
+    assert_non_null(strstr(m.out_why.text, "by way of pinned memory here: the step register"));
     assert_int_equal(message_receive(&w, &m), GF_OK);
     messages_await(&w, &m, 1);
     assert_int_equal(m.sent, GF_OK);
     assert_int_equal(m.received, GF_OK);
     message_expect_data(&m);
     message_unmake(&w, &m);
+    carrier_world_close(&w);
+}
+
+/* One message of each of the parts that the buffers of m are cut into. */
+static void send_parts(struct carrier_world *w, const struct message *m, int parts)
+{
+    for (int i = 0; i < parts; i++) {
+        struct message part = *m;
+        size_t at = m->bytes / (size_t)parts * (size_t)i;
+
+        part.bytes = part.wanted = m->bytes / (size_t)parts;
+        part.source += at;
+        part.target += at;
+        assert_int_equal(message_send(w, &part), GF_OK);
+        assert_int_equal(message_receive(w, &part), GF_OK);
+        messages_await(w, &part, 1);
+        assert_memory_equal(part.target, part.source, part.wanted);
+    }
+}
+
+/* Buffers that come again are not registered again, whichever part of them; what was freed is, and goes back. */
+static void test_registered_once(void **state)
+{
+    struct gf_net_buffers *buffers[2];
+    struct message m;
+    struct carrier_world w;
+
+    (void)state;
+    carrier_world_open(&w, GF_CHOICE_YES, play_seed());
+    copied_device_give_dmabuf(true);
+    for (int end = 0; end < 2; end++) {
+        buffers[end] = gf_net_buffers_of(w.nets[end]);
+    }
+    message_make(&w, &m, 0, 1, 40000, 40000);
+    send_parts(&w, &m, 10);
+    assert_int_equal(gftest_soft_wants.registrations, 2);
+    assert_int_equal(gftest_soft_wants.dmabufs, 2);
+    copied_device_renew(m.source);
+    send_parts(&w, &m, 4);
+    assert_int_equal(gftest_soft_wants.registrations, 3);
+    copied_device_renew(m.target);
+    send_parts(&w, &m, 4);
+    assert_int_equal(gftest_soft_wants.registrations, 4);
+    message_unmake(&w, &m);
+    for (int end = 0; end < 2; end++) {
+        gf_net_buffers_look(buffers[end]);
+        for (int i = 0; i < GF_NET_BUFFERS; i++) {
+            assert_int_equal(buffers[end]->of[i].id, 0);
+        }
+    }
     carrier_world_close(&w);
 }
 
@@ -310,7 +363,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_registered), cmocka_unit_test(test_pieces), cmocka_unit_test(test_ways),
-        cmocka_unit_test(test_registration_fails), cmocka_unit_test(test_answers), cmocka_unit_test(test_withdrawn),
+        cmocka_unit_test(test_registration_fails), cmocka_unit_test(test_registered_once),
+        cmocka_unit_test(test_answers), cmocka_unit_test(test_withdrawn),
         cmocka_unit_test(test_dropped), cmocka_unit_test(test_gives_up), cmocka_unit_test(test_wrong_words),
         cmocka_unit_test(test_ends_early),
     };

@@ -149,14 +149,14 @@ static void test_ways_are_told_once(void **state)
 
     assert_int_equal(gf_net_open(c->net, &wire, NULL), GF_OK);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(gf_net_register(c, wire, &w, sizeof w, true, &memory, NULL), GF_OK);
+        assert_int_equal(gf_net_register(c->net, NULL, &w, sizeof w, true, &memory, NULL), GF_OK);
         wire->ops->forget(wire, &memory);
         expect_said(w.nodes[PLAY_RECEIVER].said, "not as a dma-buf: ", "has no dma-buf");
     }
     int descriptors = gftest_open_descriptors();
 
     copied_device_give_dmabuf(true);
-    assert_int_equal(gf_net_register(c, wire, &w, sizeof w, true, &memory, NULL), GF_OK);
+    assert_int_equal(gf_net_register(c->net, NULL, &w, sizeof w, true, &memory, NULL), GF_OK);
     assert_int_equal(gftest_open_descriptors(), descriptors);
     wire->ops->forget(wire, &memory);
     net_world_close(&w);
