@@ -8,6 +8,9 @@
  * 90 µs for 1 MiB and 1200 for 16 MiB. There a kernel fetches, since the driver's copy, queued behind a kernel of the program
  * that itself waits for the message, would wait for ever; and it is given time for the other processes' slices (about 2 ms
  * each) to pass.
+ *
+ * Between two GPUs the driver's copy is a copy engine's, which waits for no kernel. Over NVLink between two H200 it moves 388 GB/s,
+ * and 64 blocks of a kernel 372: prototypes. Through MPI a message by kernel takes 17 µs at 2 MiB, 58 at 16 MiB, 196 at 64 MiB.
  */
 #include "core/pull_plan.h"
 
@@ -20,6 +23,7 @@ void gf_pull_config_default(struct gf_pull_config *config)
 {
     *config = (struct gf_pull_config){
         .copy_engine_bytes = SIZE_MAX,
+        .peer_engine_bytes = (size_t)16 * MIB,
         .host_kernel_bytes = (size_t)64 * 1024,
         .solo_bytes = (size_t)4 * MIB,
         .move_bytes = GF_OFFER_SLOT_BYTES,
@@ -34,14 +38,18 @@ void gf_pull_config_default(struct gf_pull_config *config)
 void gf_pull_config_force(struct gf_pull_config *config, enum gf_force_pull force)
 {
     if (force != GF_FORCE_PULL_AUTO) {
-        config->copy_engine_bytes = config->host_kernel_bytes = force == GF_FORCE_PULL_KERNEL ? SIZE_MAX : 0;
+        config->copy_engine_bytes = config->peer_engine_bytes = config->host_kernel_bytes =
+            force == GF_FORCE_PULL_KERNEL ? SIZE_MAX : 0;
         config->solo_bytes = 0;
     }
 }
 
 static size_t kernel_limit(const struct gf_pull_config *config, const struct gf_pull_route *route)
 {
-    return route->to_device ? config->copy_engine_bytes : config->host_kernel_bytes;
+    if (!route->to_device) {
+        return config->host_kernel_bytes;
+    }
+    return route->same_device ? config->copy_engine_bytes : config->peer_engine_bytes;
 }
 
 /* Kernels of this process start at once: nobody else is on the GPU, or they share it. */

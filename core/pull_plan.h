@@ -21,6 +21,7 @@ enum gf_pull_path {
 /* Settings of a process, fixed before the first board or engine is made. */
 struct gf_pull_config {
     size_t copy_engine_bytes;      /* from so many bytes on the copy engine takes over from the kernel */
+    size_t peer_engine_bytes;      /* the same where the source is on another GPU */
     size_t host_kernel_bytes;      /* the same where the destination is host memory */
     size_t solo_bytes;             /* where kernels of several processes cannot run at once on the GPU that both ends share:
                                       staged below; from here on by kernel, into host memory by copy engine */

@@ -24,7 +24,7 @@ static struct gf_pull_config config_for(bool kernels)
     struct gf_pull_config config;
 
     gf_pull_config_default(&config);
-    config.copy_engine_bytes = config.host_kernel_bytes = kernels ? SIZE_MAX : 0;
+    config.copy_engine_bytes = config.peer_engine_bytes = config.host_kernel_bytes = kernels ? SIZE_MAX : 0;
     config.block_bytes = 512;      /* so that small messages have several blocks */
     config.agent_bytes = GF_PULL_COMMAND_MOST;
     config.start_us = 1000000;     /* a machine that is busy is no reason to rescue anything */

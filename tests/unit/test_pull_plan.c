@@ -29,6 +29,10 @@ static void test_paths(void **state)
         { { .bytes = 4 * MIB, .same_device = true, .to_device = true }, GF_PULL_KERNEL, "time slice" },
         { { .bytes = 4 * MIB, .same_device = true }, GF_PULL_COPY_ENGINE, "time slice" },
         { { .bytes = 8, .to_device = true }, GF_PULL_KERNEL, "by a kernel" },
+        { { .bytes = 20 * MIB - 1, .concurrent = true, .to_device = true }, GF_PULL_KERNEL, "less than 20971520" },
+        { { .bytes = 20 * MIB, .concurrent = true, .to_device = true }, GF_PULL_COPY_ENGINE, "20971520 bytes or more" },
+        { { .bytes = 20 * MIB, .to_device = true }, GF_PULL_COPY_ENGINE, "20971520 bytes or more" },
+        { { .bytes = 64 * KIB, .concurrent = true }, GF_PULL_COPY_ENGINE, "65536 bytes or more" },
     };
     struct gf_pull_config config;
 
@@ -36,6 +40,7 @@ static void test_paths(void **state)
     gf_pull_config_default(&config);
     assert_true(config.move_bytes <= GF_OFFER_SLOT_BYTES);
     config.copy_engine_bytes = 100 * MIB;
+    config.peer_engine_bytes = 20 * MIB;
     config.host_kernel_bytes = 64 * KIB;
     config.solo_bytes = 4 * MIB;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -59,17 +64,18 @@ static void test_forced(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct gf_pull_route small = shared, to_host = shared, alone = shared;
+        struct gf_pull_route small = shared, to_host = shared, alone = shared, other = shared;
         struct gf_pull_config config;
 
-        small.bytes = alone.bytes = 8;
+        small.bytes = alone.bytes = other.bytes = 8;
         to_host.bytes = MIB;
-        to_host.to_device = alone.concurrent = false;
+        to_host.to_device = alone.concurrent = other.same_device = false;
         gf_pull_config_default(&config);
         gf_pull_config_force(&config, cases[i].force);
         assert_int_equal(gf_pull_choose(&config, &small), cases[i].path);
         assert_int_equal(gf_pull_choose(&config, &to_host), cases[i].to_host);
         assert_int_equal(gf_pull_choose(&config, &alone), cases[i].alone);
+        assert_int_equal(gf_pull_choose(&config, &other), cases[i].path);
     }
 }
 
