@@ -66,7 +66,7 @@ static void describe_crossings(const struct gf_peers *peers, char *text, size_t 
     size_t length = strlen(text);
 
     for (int r = 0; peers->nodes > 1 && r < peers->ranks && length < bytes; r++) {
-        int next = (r + 1) % peers->ranks;
+        int next = gf_peers_next(peers, r);
 
         if (!gf_peers_same_node(&peers->infos[r], &peers->infos[next])) {
             int more = snprintf(text + length, bytes - length, "%s%d to %d",

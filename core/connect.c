@@ -38,9 +38,9 @@ struct attempt {
     bool long_blobs;               /* some pair of ranks may take a transport whose blobs have a rest; the same on all ranks */
 };
 
-bool gf_pattern_connects(enum gf_pattern_kind kind, int from, int to, int ranks)
+bool gf_pattern_connects(enum gf_pattern_kind kind, int from, int to, const struct gf_peers *peers)
 {
-    return from != to && (kind == GF_PATTERN_DIRECT || to == (from + 1) % ranks);
+    return from != to && (kind == GF_PATTERN_DIRECT || to == gf_peers_next(peers, from));
 }
 
 static struct gf_link *link_of(const struct gf_pattern *pattern, int direction, int peer)
@@ -228,7 +228,8 @@ static bool may_have_rests(const struct gf_connect_setup *setup, enum gf_pattern
 
     for (const struct gf_transport *const *t = setup->transports; *t; t++) {
         for (int i = 0; (*t)->long_blobs && i < ranks * ranks; i++) {
-            may = may || (gf_pattern_connects(kind, i / ranks, i % ranks, ranks) && is_allowed(*t, setup, i / ranks, i % ranks));
+            may = may || (gf_pattern_connects(kind, i / ranks, i % ranks, setup->peers)
+                          && is_allowed(*t, setup, i / ranks, i % ranks));
         }
     }
     return may;
@@ -318,7 +319,7 @@ gf_status gf_pattern_connect(struct gf_pattern *pattern, enum gf_pattern_kind ki
             struct gf_link *link = link_of(pattern, i % 2, i / 2);
             int peer = i / 2, from = i % 2 == SENDING ? pattern->rank : peer, to = i % 2 == SENDING ? peer : pattern->rank;
 
-            link->wanted = gf_pattern_connects(kind, from, to, pattern->ranks);
+            link->wanted = gf_pattern_connects(kind, from, to, setup->peers);
             init_link(link, i % 2 == SENDING, pattern->rank, peer, shape, setup);
         }
         status = connect_all(&a, why);

@@ -3,7 +3,7 @@
  * Makes the connections that one algorithm needs, between all ranks together.
  *
  *   GF_PATTERN_DIRECT   LL slots from every rank to every other
- *   GF_PATTERN_RING     Simple FIFOs from every rank to the next
+ *   GF_PATTERN_RING     Simple FIFOs from every rank to the one that follows it in peers->ring
  *
  * Per pair and direction the first transport is taken whose setup and connect work at both ends; each end tells the other
  * how it went, so both take the next one together.
@@ -18,7 +18,7 @@
 enum gf_pattern_kind { GF_PATTERN_DIRECT, GF_PATTERN_RING };
 
 /* Does this pattern connect rank `from` to rank `to`? */
-bool gf_pattern_connects(enum gf_pattern_kind kind, int from, int to, int ranks);
+bool gf_pattern_connects(enum gf_pattern_kind kind, int from, int to, const struct gf_peers *peers);
 
 /* What connecting needs; everything outlives the call, and device, stream, fault, proxy and net the pattern. */
 struct gf_connect_setup {

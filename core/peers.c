@@ -163,19 +163,33 @@ static void judge_sharing(struct gf_peers *peers, const struct gf_config *config
     peers->blocks = blocks < 1 ? 1 : blocks;
 }
 
-static int count_nodes(const struct gf_peers *peers)
+static bool is_first_of_node(const struct gf_peers *peers, int r)
 {
-    int nodes = 0;
+    int first = 0;
 
-    for (int r = 0; r < peers->ranks; r++) {
-        int first = 0;
-
-        while (!gf_peers_same_node(&peers->infos[first], &peers->infos[r])) {
-            first++;
-        }
-        nodes += first == r;
+    while (!gf_peers_same_node(&peers->infos[first], &peers->infos[r])) {
+        first++;
     }
-    return nodes;
+    return first == r;
+}
+
+static void order_by_node(struct gf_peers *peers)
+{
+    uint8_t places = 0;
+
+    peers->nodes = 0;
+    for (int first = 0; first < peers->ranks; first++) {
+        if (!is_first_of_node(peers, first)) {
+            continue;
+        }
+        peers->nodes++;
+        for (int r = first; r < peers->ranks; r++) {
+            if (gf_peers_same_node(&peers->infos[first], &peers->infos[r])) {
+                peers->place[r] = places;
+                peers->ring[places++] = (uint8_t)r;
+            }
+        }
+    }
 }
 
 static gf_status judge_nodes(struct gf_peers *peers, struct gf_reason *why)
@@ -183,7 +197,7 @@ static gf_status judge_nodes(struct gf_peers *peers, struct gf_reason *why)
     const struct gf_peer_info *infos = peers->infos;
     int alone = 0, far = 0;
 
-    peers->nodes = count_nodes(peers);
+    order_by_node(peers);
     while (alone < peers->ranks && infos[alone].net) {
         alone++;
     }

@@ -47,6 +47,9 @@ struct gf_peers {
     int rank, ranks;
     struct gf_peer_info *infos;    /* [ranks] */
     int nodes;                     /* on which the ranks are */
+    uint8_t ring[GF_MAX_RANKS];    /* the ranks as they follow one another round a ring: node by node, beginning with rank 0's, so
+                                      that it leaves each node once; on one node in their own order */
+    uint8_t place[GF_MAX_RANKS];   /* by rank, where it is in `ring` */
     int blocks;                    /* a rank's share of its device without the agent, the least of all ranks; at least 1 */
     bool shared;                   /* some ranks share a device */
     bool kernels_may_wait;         /* the kernels of all ranks can run at once */
@@ -68,6 +71,12 @@ gf_status gf_peers_judge(struct gf_peers *peers, const struct gf_config *config,
 
 /* Is rank r on this rank's node? */
 bool gf_peers_are_near(const struct gf_peers *peers, int r);
+
+/* Who comes after rank r in the ring. */
+static inline int gf_peers_next(const struct gf_peers *peers, int r)
+{
+    return peers->ring[(peers->place[r] + 1) % peers->ranks];
+}
 
 /* Does the process still run? Only for peers whose segment could be attached: they share our /proc. A zombie does not run. */
 bool gf_peer_alive(const struct gf_peer_info *info);

@@ -10,12 +10,12 @@
 
 static struct gf_connector *to_next(const struct gf_ring *ring)
 {
-    return &ring->pattern.send[(ring->pattern.rank + 1) % ring->pattern.ranks].connector;
+    return &ring->pattern.send[ring->next].connector;
 }
 
 static struct gf_connector *from_previous(const struct gf_ring *ring)
 {
-    return &ring->pattern.recv[(ring->pattern.rank + ring->pattern.ranks - 1) % ring->pattern.ranks].connector;
+    return &ring->pattern.recv[ring->previous].connector;
 }
 
 /* The connections as the kernels read and advance them. */
@@ -57,7 +57,13 @@ gf_status gf_ring_connect(struct gf_ring *ring, int channels, const struct gf_co
         .sender_buffer = setup->config->simple_buffer == GF_BUFFER_SENDER,
     };
 
-    *ring = (struct gf_ring){ .device = setup->device, .channels = channels };
+    const struct gf_peers *peers = setup->peers;
+    int place = peers->place[peers->rank];
+
+    *ring = (struct gf_ring){
+        .device = setup->device, .channels = channels, .place = place, .next = gf_peers_next(peers, peers->rank),
+        .previous = peers->ring[(place + peers->ranks - 1) % peers->ranks],
+    };
     gf_status status = gf_pattern_connect(&ring->pattern, GF_PATTERN_RING, &shape, setup, why);
 
     if (status != GF_OK) {
@@ -107,6 +113,7 @@ gf_status gf_ring_allreduce(struct gf_ring *ring, const struct gf_plan *plan, co
     struct gf_conn *conns = gf_device_kernel_address(e->device, ring->conns);
     struct gf_ring_work work = {
         .data = *data, .send = conns, .recv = conns + ring->channels, .channels = (uint32_t)plan->blocks,
+        .place = (uint32_t)ring->place,
     };
 
     expect_steps(ring, plan, data);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ring allreduce: the host side of GF_KERNEL_ALLREDUCE_RING. FIFOs to the next rank and from the one before, a channel a block.
+ * Ring allreduce: the host side of GF_KERNEL_ALLREDUCE_RING. FIFOs to the next rank of the ring (gf_peers.ring) and from the one
+ * before, a channel a block.
  */
 #ifndef GF_CORE_RING_H
 #define GF_CORE_RING_H
@@ -14,6 +15,7 @@ struct gf_ring {
     struct gf_pattern pattern;
     gf_device *device;
     int channels;
+    int place, next, previous;     /* this rank's place in the ring; who follows, who comes before */
     void *conns;                   /* device memory: struct gf_conn send[channels], recv[channels] */
 };
 

@@ -208,21 +208,17 @@ struct gf_ring {
     enum gf_op op;
 };
 
-/* REPLACE and NO_OP are not symmetrical: piece p is passed on from rank p + 1 round to rank p, so what arrives may come
- * from higher ranks than this one, or from all but the lowest. */
-GF_INLINE enum gf_op gf_ring_op(enum gf_op op, uint32_t rank, uint32_t ranks, uint32_t piece)
+/* REPLACE and NO_OP are not symmetrical: they mean the data of the last rank and of the first one, which may come at any step. */
+GF_INLINE enum gf_op gf_ring_op(enum gf_op op, uint32_t rank, uint32_t ranks)
 {
-    if (op == GF_REPLACE && rank <= piece && piece != ranks - 1)
-        return GF_NO_OP;
-    if (op == GF_NO_OP && rank == 0)
-        return GF_REPLACE;
+    if (op == GF_REPLACE || op == GF_NO_OP)
+        return rank == (op == GF_REPLACE ? ranks - 1 : 0) ? GF_REPLACE : GF_NO_OP;
     return op;
 }
 
-/* Step s of 2 · ranks - 1 with its piece: reduce what came from the previous rank with our own (s < ranks), store what is final
+/* Step s of 2 · ranks - 1: reduce what came from the previous rank with our own (s < ranks), store what is final
  * (s ≥ ranks - 1), send it on; all in one pass. False: leave. */
-GF_INLINE bool gf_ring_step(const struct gf_team *team, struct gf_ring *ring, uint32_t s, uint32_t piece, uint64_t at,
-                            uint64_t bytes)
+GF_INLINE bool gf_ring_step(const struct gf_team *team, struct gf_ring *ring, uint32_t s, uint64_t at, uint64_t bytes)
 {
     const struct gf_ring_work *work = ring->work;
     uint32_t ranks = work->task.ranks;
@@ -244,26 +240,26 @@ GF_INLINE bool gf_ring_step(const struct gf_team *team, struct gf_ring *ring, ui
     move.outs = NULL;
     move.out_count = 0;
     move.bytes = bytes;
-    gf_move_chunk(team, move, ring->type, gf_ring_op(ring->op, work->task.rank, ranks, piece));
+    gf_move_chunk(team, move, ring->type, gf_ring_op(ring->op, work->task.rank, ranks));
 
     gf_fifo_end(team, recv, send, (uint32_t)bytes);
     return true;
 }
 
 /* Piece p of a round lies in the p-th share of the data, of which each block has a part, and goes through it slot by slot. So the
- * order in which an element is reduced depends on its share alone: from rank p + 1 round to rank p. */
+ * order in which an element is reduced depends on its share alone: from place p + 1 of the ring round to place p. */
 GF_INLINE void gf_ring_shares(const struct gf_team *team, struct gf_ring *ring, uint64_t total)
 {
-    uint32_t rank = ring->work->task.rank, ranks = ring->work->task.ranks;
+    uint32_t place = ring->work->place, ranks = ring->work->task.ranks;
     uint64_t most = ring->send.slot_bytes, share = gf_even_share(total, ranks);
     struct gf_range part = gf_block_range(team, share);
     for (uint64_t first = part.begin; first < part.end; first += most) {
         uint64_t length = part.end - first < most ? part.end - first : most;
         for (uint32_t s = 0; s < 2 * ranks - 1; s++) {
-            uint32_t piece = (rank + 2 * ranks - 1 - s) % ranks;
+            uint32_t piece = (place + 2 * ranks - 1 - s) % ranks;
             uint64_t at = piece * share + first < total ? piece * share + first : total;
             uint64_t bytes = total - at < length ? total - at : length;
-            if (!gf_ring_step(team, ring, s, piece, at, bytes))
+            if (!gf_ring_step(team, ring, s, at, bytes))
                 return;
         }
     }

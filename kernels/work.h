@@ -207,16 +207,15 @@ struct gf_agent_work {
 };
 GF_STATIC_ASSERT(sizeof(struct gf_agent_work) == 56, "host and device agree on gf_agent_work");
 
-/* Ring allreduce over Simple FIFOs: reduce-scatter, then allgather. One block a channel; block c owns send[c] to rank +
- * 1, recv[c]
- * from rank - 1 and the c-th part of each rank's share of the data. */
+/* Ring allreduce over Simple FIFOs: reduce-scatter, then allgather. One block a channel; block c owns send[c] to the next rank of
+ * the ring, recv[c] from the one before, and the c-th part of each share of the data. */
 struct gf_ring_work {
     struct gf_task task;
     struct gf_reduction data;
     struct gf_conn *send;        /* [channels] device memory */
     struct gf_conn *recv;        /* [channels] device memory */
     uint32_t channels;           /* = blocks of the launch */
-    uint32_t reserved;
+    uint32_t place;              /* of this rank in the ring: one more at the next one, 0 to ranks - 1 */
 };
 
 /* Two-shot allreduce over buffers that all ranks have mapped: rank r reduces the r-th part of the data, loading from all ranks'

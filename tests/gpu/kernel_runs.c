@@ -73,7 +73,8 @@ void kr_ring(struct kr *t, enum gf_type type, enum gf_op op)
     for (int r = 0; r < t->shape.ranks; r++) {
         struct gf_conn *conns = kr_address(t, t->rank[r].conns);
         struct gf_ring_work work = { .task = kr_task(t, r), .data = make_reduction(t, r, type, op), .send = conns,
-                                     .recv = conns + t->shape.channels, .channels = (uint32_t)t->shape.channels };
+                                     .recv = conns + t->shape.channels, .channels = (uint32_t)t->shape.channels,
+                                     .place = (uint32_t)r };
 
         kr_launch(t, r, GF_KERNEL_ALLREDUCE_RING, t->shape.channels, &work, sizeof work);
     }

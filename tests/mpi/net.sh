@@ -20,7 +20,9 @@ run_prints "between nodes by coll_gpufifo_net, from rank 1 to 2, 2 to 0" 3 verbo
     "$allreduce" path=ring types limit=16384 sizes bits
 run 2 net=auto net_bytes=1 net_device_memory=no simple_slot_bytes=128 channels=2 "$nodes" "a b" "$allreduce" path=ring \
     limit=16384 sizes
-run 4 net=ucx net_bytes=1 "$nodes" "a b a b" "$allreduce" path=ring limit=4096 sizes
+# Ranks that alternate between nodes: the ring crosses once from each all the same.
+run_prints "by p2p; between nodes by coll_gpufifo_net, from rank 2 to 1, 3 to 0" 4 verbose=1 net=ucx net_bytes=1 \
+    "$nodes" "a b a b" "$allreduce" path=ring types limit=4096 sizes bits
 run 4 +weak net=ucx net_bytes=1 transport=shm net_group=2 "$nodes" "a a b b" "$allreduce" path=ring limit=16384 sizes bits
 run 2 net=ucx net_bytes=1 transport=net tests/mpi/test_allreduce path=ring limit=16384 sizes
 

@@ -271,13 +271,14 @@ static void count_line(void *ctx, enum gf_log_level level, const char *line)
     }
 }
 
-static int check_links(struct gftest_rank *rank, const struct scenario *scenario, const struct gf_pattern *pattern)
+static int check_links(struct gftest_rank *rank, const struct scenario *scenario, const struct gf_peers *peers,
+                       const struct gf_pattern *pattern)
 {
     int links = 0;
 
     for (int q = 0; q < rank->ranks; q++) {
-        bool to = gf_pattern_connects(scenario->kind, rank->rank, q, rank->ranks);
-        bool from = gf_pattern_connects(scenario->kind, q, rank->rank, rank->ranks);
+        bool to = gf_pattern_connects(scenario->kind, rank->rank, q, peers);
+        bool from = gf_pattern_connects(scenario->kind, q, rank->rank, peers);
         const struct gf_connector *send = &pattern->send[q].connector, *recv = &pattern->recv[q].connector;
 
         links += to + from;
@@ -309,6 +310,7 @@ static int pattern_body(struct gftest_rank *rank)
     memset(infos, 0, sizeof infos);
     for (int r = 0; r < rank->ranks; r++) {
         infos[r].ipc = r != scenario->without_ipc;
+        peers.ring[r] = peers.place[r] = (uint8_t)r;
     }
     fake = (struct fake){ .fails = scenario->fails };
     gf_status status = gf_pattern_connect(&pattern, scenario->kind, &shape, &setup, &why);
@@ -316,7 +318,7 @@ static int pattern_body(struct gftest_rank *rank)
     GFTEST_CHECK(rank, status == scenario->expected, "%s: %s", gf_status_string(status), why.text);
     if (status != GF_OK) {
         GFTEST_CHECK(rank, strstr(why.text, scenario->reason) != NULL, "%s", why.text);
-    } else if (check_links(rank, scenario, &pattern) != 0) {
+    } else if (check_links(rank, scenario, &peers, &pattern) != 0) {
         return 1;
     }
     GFTEST_CHECK(rank, lines <= 2, "%d lines: a transport is left in silence after the first time", lines);

@@ -80,13 +80,13 @@ static struct gf_config config_of(const struct gftest_rank *rank, const struct r
     return config;
 }
 
-/* The links of this rank that lead to another node. */
+/* The links of this rank that lead to another node, where a ring leaves each node once: from its last rank to the first one of
+ * the next node. */
 static int crossings(const struct gftest_rank *rank, const char *nodes)
 {
-    char own = nodes[rank->rank], next = nodes[(rank->rank + 1) % rank->ranks];
-    char previous = nodes[(rank->rank + rank->ranks - 1) % rank->ranks];
+    char own = nodes[rank->rank];
 
-    return (own != next) + (own != previous);
+    return (strchr(nodes, own) == nodes + rank->rank) + (strrchr(nodes, own) == nodes + rank->rank);
 }
 
 /* Of nothing; but for that the ranks would have to map memory. */
@@ -156,7 +156,9 @@ static void test_ring_crosses_nodes(void **state)
     expect_run((struct run){ .nodes = "ab", .without_net = -1, .path = "from rank 0 to 1, 1 to 0" });
     expect_run((struct run){ .nodes = "aab", .without_net = -1,
         .path = "by p2p; between nodes by coll_gpufifo_net, from rank 1 to 2, 2 to 0" });
-    expect_run((struct run){ .nodes = "abab", .without_net = -1, .path = "by fake" });
+    expect_run((struct run){ .nodes = "abab", .without_net = -1,
+        .path = "by p2p; between nodes by coll_gpufifo_net, from rank 2 to 1, 3 to 0" });
+    expect_run((struct run){ .nodes = "abcacbb", .without_net = -1, .path = "from rank 3 to 1, 4 to 0, 6 to 2" });
     expect_run((struct run){ .nodes = "aabb", .without_net = -1, .path = "by shm", .transport = GF_TRANSPORT_SHM });
     expect_run((struct run){ .nodes = "aabc", .without_net = -1, .path = "by fake", .transport = GF_TRANSPORT_NET });
 }

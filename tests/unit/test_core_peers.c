@@ -234,6 +234,7 @@ static void test_several_nodes(void **state)
     assert_false(gf_peers_same_node(&infos[0], &infos[2]));
     assert_int_equal(gf_peers_judge(&peers, &agent, &why), GF_OK);
     assert_int_equal(peers.nodes, 4);
+    assert_memory_equal(peers.ring, ((uint8_t[]){ 0, 1, 3, 2, 4 }), 5);
     infos[2].net = false;
     assert_int_equal(gf_peers_judge(&peers, &config, &why), GF_ERR_UNSUPPORTED);
     assert_non_null(strstr(why.text, "rank 2 does not have"));

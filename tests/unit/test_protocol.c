@@ -153,6 +153,7 @@ static void play_worlds(bool weak)
             .ranks = 1 + i % WORLD_MAX_RANKS,
             .blocks = 1 + scalar_random(&random) % 3,
             .threads = i % 2 ? 3 : 1,
+            .shuffled = i / WORLD_MAX_RANKS % 2 != weak,
             .weak = weak,
             .ll_slot_bytes = GF_LINE << scalar_random(&random) % 4,
             .slot_bytes = GF_LINE << scalar_random(&random) % 2,

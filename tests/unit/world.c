@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "kernels/emulated_table.h"
+#include "tests/unit/scalar.h"
 
 /* What one FIFO has beside its slots; words of different writers lie on lines of their own. */
 struct fifo_memory {
@@ -49,6 +50,8 @@ struct world {
     uint32_t abort;
     pthread_barrier_t sweep;
     struct rank_memory *rank[WORLD_MAX_RANKS];
+    uint32_t ring[WORLD_MAX_RANKS];           /* the ranks as they follow one another round the ring */
+    uint32_t place[WORLD_MAX_RANKS];          /* by rank, where it is there */
 };
 
 static uint64_t now_ns(void)
@@ -84,11 +87,28 @@ static void make_rank(struct world *w, uint32_t r)
     }
 }
 
-/* Rank r's ends: LL slots of all its peers, the FIFOs from the previous rank and to the next one. */
+static void order_ring(struct world *w)
+{
+    uint64_t random = w->shape.seed;
+    for (uint32_t p = 0; p < w->shape.ranks; p++) {
+        uint32_t other = w->shape.shuffled ? (uint32_t)(scalar_random(&random) % (p + 1)) : p;
+        w->ring[p] = w->ring[other];
+        w->ring[other] = p;
+    }
+    for (uint32_t p = 0; p < w->shape.ranks; p++)
+        w->place[w->ring[p]] = p;
+}
+
+static struct rank_memory *next_of(const struct world *w, uint32_t r)
+{
+    return w->rank[w->ring[(w->place[r] + 1) % w->shape.ranks]];
+}
+
+/* Rank r's ends: LL slots of all its peers, the FIFOs from the rank before it in the ring and to the next one. */
 static void connect_rank(struct world *w, uint32_t r)
 {
     const struct world_shape *shape = &w->shape;
-    struct rank_memory *m = w->rank[r], *next = w->rank[(r + 1) % shape->ranks];
+    struct rank_memory *m = w->rank[r], *next = next_of(w, r);
     for (uint32_t q = 0; q < shape->ranks; q++)
         for (int kind = 0; kind < KINDS; kind++) {
             struct lines *lines = &m->lines[kind];
@@ -110,6 +130,7 @@ struct world *world_create(const struct world_shape *shape)
     struct world *w = zeroed(sizeof *w);
     w->shape = *shape;
     pthread_barrier_init(&w->sweep, NULL, shape->ranks);
+    order_ring(w);
     for (uint32_t r = 0; r < shape->ranks; r++)
         make_rank(w, r);
     for (uint32_t r = 0; r < shape->ranks; r++)
@@ -191,7 +212,8 @@ static void launch_one_shot(struct world *w, struct rank_memory *m, const struct
 
 static void launch_ring(struct world *w, struct rank_memory *m, const struct gf_task *task, const struct world_call *call)
 {
-    struct gf_ring_work work = { .task = *task, .data = call->data, .send = m->send, .recv = m->recv, .channels = call->blocks };
+    struct gf_ring_work work = { .task = *task, .data = call->data, .send = m->send, .recv = m->recv, .channels = call->blocks,
+                                 .place = w->place[task->rank] };
     run_kernel(w, m, GF_KERNEL_ALLREDUCE_RING, call->blocks, &work);
 }
 
@@ -253,7 +275,7 @@ bool world_is_consistent(const struct world *w)
 {
     bool good = true;
     for (uint32_t r = 0; r < w->shape.ranks; r++) {
-        const struct rank_memory *m = w->rank[r], *next = w->rank[(r + 1) % w->shape.ranks];
+        const struct rank_memory *m = w->rank[r], *next = next_of(w, r);
         good &= !m->lost_ticket;
         for (uint32_t c = 0; c < w->shape.blocks; c++)
             good &= m->send[c].step == next->recv[c].step && *m->send[c].tail == m->send[c].step &&

@@ -16,6 +16,7 @@ enum { WORLD_MAX_RANKS = 8, WORLD_MAX_BLOCKS = 4 };
 
 struct world_shape {
     uint32_t ranks, blocks, threads;      /* threads: of a block */
+    bool shuffled;                        /* the ring goes from rank to rank in an order drawn from the seed */
     bool weak;                            /* stores of others are seen late and in random order */
     uint64_t ll_slot_bytes;               /* of one slot of LL lines; of LL128 lines as many, but GF_LL128_SLOT_STEP at least */
     uint64_t slot_bytes;                  /* of a FIFO slot */
