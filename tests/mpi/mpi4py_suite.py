@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs mpi4py's own test suite and writes down how each test ended, so that runs can be compared.
 
-    mpirun -n 2 /usr/bin/python3 mpi4py_suite.py FOLDER RESULTS host|device
+    mpirun -n 2 /usr/bin/python3 mpi4py_suite.py FOLDER RESULTS host|device [PREFIX]
 
 FOLDER is the suite, `test` of mpi4py's source package. Every rank writes RESULTS.<rank>, a line a test. With "device" the suite's
-arrays live in device memory, and those of its modules run that pass arrays to communication.
+arrays live in device memory, and those of its modules run that pass arrays to communication. With a prefix, as "test_p2p", only
+modules of such names run.
 """
 import array
 import os
@@ -131,6 +132,13 @@ class Outcomes(unittest.TestResult):
             self.note(test, "failed", err)
 
 
+def keep_attached_on_host(mpi):
+    """What the suite attaches for buffered sends becomes host memory, since MPI keeps its books in it."""
+    attach = mpi.Attach_buffer
+    mpi.Attach_buffer = lambda memory: attach(bytearray(memory.size * memory.itemsize)
+                                              if hasattr(memory, "__cuda_array_interface__") else memory)
+
+
 def load(folder, wanted):
     suite = unittest.TestSuite()
     for name in sorted(os.path.splitext(file)[0] for file in os.listdir(folder) if file.startswith("test_")):
@@ -141,6 +149,7 @@ def load(folder, wanted):
 
 def main():
     folder, results, arrays = sys.argv[1:4]
+    prefix = sys.argv[4] if len(sys.argv) > 4 else ""
     sys.path.insert(0, folder)
     sys.modules["cupy"] = sys.modules["numba"] = None
     from mpi4py import MPI
@@ -150,9 +159,10 @@ def main():
         sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples"))
         from mpi4py_allreduce import Device
         arrayimpl.ArrayBackends[:] = [device_array_class(arrayimpl, Device())]
-        suite = load(folder, lambda name: name in WITH_ARRAYS)
+        keep_attached_on_host(MPI)
+        suite = load(folder, lambda name: name in WITH_ARRAYS and name.startswith(prefix))
     else:
-        suite = load(folder, lambda name: name not in LEFT_OUT)
+        suite = load(folder, lambda name: name not in LEFT_OUT and name.startswith(prefix))
     outcomes = Outcomes()
     suite.run(outcomes)
     with open(f"{results}.{MPI.COMM_WORLD.Get_rank()}", "w", encoding="utf-8") as file:
