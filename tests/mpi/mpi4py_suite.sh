@@ -3,7 +3,8 @@
 #
 # mpi4py's own test suite, from its source package: every test must end with this component as it ends without it, with arrays in
 # host memory and in device memory. Over ucx, where ranks that outnumber cores are slow, only what is about messages, unless
-# MPI4PY_OVER_UCX=test_ asks for all. The package is fetched once into the build folder; where that cannot be, the test is skipped.
+# MPI4PY_OVER_UCX=test_ asks for all. The package is fetched once into the build folder; where that cannot be, the test is
+# skipped.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 driver=${srcdir:-.}/tests/mpi/mpi4py_suite.py
