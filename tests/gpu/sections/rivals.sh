@@ -2,8 +2,8 @@
 #
 # times beside NCCL's and those of a UCX built with CUDA (GF_RIVAL, as in latency), in turn, on 2, 4 and 8 GPUs of this host
 # (or GF_RANKS), one rank each, and where there is one GPU, of as many ranks under MPS: all functions that NCCL has, and messages;
-# before them the tuner's table of this machine, which is one of the sides; at last, on several GPUs, messages by kernel and by
-# copy engine, and the bandwidth of each mechanism. Tables, JSON and SVG into the out folder. GF_RIVAL_MPI: folder of an Open MPI
+# before them the tuner's table of this machine, which is one of the sides; at last, on several GPUs, kernels beside copy
+# engines, and the bandwidth of each mechanism. Tables, JSON and SVG into the out folder. GF_RIVAL_MPI: folder of an Open MPI
 # 4.1 that was built with CUDA, which goes with that UCX; without, UCX moves what needs no copy by MPI: messages and broadcasts.
 # GF_NCCL: a folder with libnccl.so.2, where the loader does not find it; on one GPU NCCL is asked only where this is set, for
 # it needs 2.30
@@ -88,15 +88,12 @@ measure() {
     return $result
 }
 
-# Messages between two GPUs by kernel and by copy engine.
-pulls() {
-    way="-n 2 --bind-to core --mca pml ob1 --mca coll_gpufifo_pull"
-    for what in latency bibandwidth; do
-        echo "== $what: by kernel, by copy engine"
-        timeout -k 5 60 "$build/gpufifo-env" "$build/gpufifo-bench" $what --min 256K --factor 4 --max 256M --window 8 \
-            --iterations 50 --warmup 5 --rounds 1 --json "$out/pull-$what.json" --compare "$way kernel $see" \
-            --compare "$way copy_engine $see" || return 1
-    done
+# engines TEST VARIABLE WORD: between two GPUs, by kernel and by copy engine.
+engines() {
+    what=$1 way="-n 2 --bind-to core --mca pml ob1 --mca coll_gpufifo_$2"
+    echo "== $what: by kernel, by copy engine"
+    timeout -k 5 60 "$build/gpufifo-env" "$build/gpufifo-bench" "$what" --min 256K --factor 4 --max 256M --window 8 \
+        --iterations 50 --warmup 5 --rounds 1 --json "$out/engines-$what.json" --compare "$way kernel $see" --compare "$way $3 $see"
 }
 
 # What each way brings between two GPUs.
@@ -122,7 +119,12 @@ section() {
     fi
     result=0
     measure_all "$(gpus)" || result=1
-    pulls || result=1
+    for what in latency bibandwidth; do
+        engines $what pull copy_engine || result=1
+    done
+    for what in alltoall allgather bcast; do
+        engines $what mapped copy || result=1
+    done
     [ "${GF_PLOT:-yes}" != yes ] || plot || result=1
     return $result
 }
