@@ -231,6 +231,14 @@ check_PROGRAMS += tests/mpi/test_pt2pt_table
 tests_mpi_test_pt2pt_table_SOURCES = tests/mpi/test_pt2pt_table.c tests/mpi/pt2pt_buffers.c tests/mpi/pt2pt_buffers.h
 tests_mpi_test_pt2pt_table_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_pt2pt_table_LDADD = $(mpi_test_libs)
+check_LTLIBRARIES += tests/mpi/called_directly/mca_coll_gpufifo.la
+tests_mpi_called_directly_mca_coll_gpufifo_la_SOURCES = tests/mpi/called_directly.c
+tests_mpi_called_directly_mca_coll_gpufifo_la_CPPFLAGS = $(mca_coll_gpufifo_la_CPPFLAGS)
+tests_mpi_called_directly_mca_coll_gpufifo_la_CFLAGS = $(mca_coll_gpufifo_la_CFLAGS)
+tests_mpi_called_directly_mca_coll_gpufifo_la_LDFLAGS = $(mca_coll_gpufifo_la_LDFLAGS) -rpath $(abs_builddir)
+tests_mpi_called_directly_mca_coll_gpufifo_la_LIBADD = $(filter-out %interpose.lo,$(mca_coll_gpufifo_la_OBJECTS)) \
+    $(mca_coll_gpufifo_la_LIBADD)
+tests_mpi_called_directly_mca_coll_gpufifo_la_DEPENDENCIES = mca_coll_gpufifo.la
 TESTS += tests/mpi/pt2pt_table.sh
 dist_check_SCRIPTS += tests/mpi/pt2pt_table.sh
 check_PROGRAMS += tests/mpi/test_pt2pt_early

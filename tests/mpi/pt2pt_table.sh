@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # In front of the PML: our functions come and go with the component, live with Open MPI's monitoring below them, and with
-# functions that somebody puts above them.
+# functions that somebody puts above them, and stay away where nobody would call them.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 table=tests/mpi/test_pt2pt_table
@@ -17,6 +17,16 @@ run 1 $table
 run 2 tests/mpi/test_pt2pt_types
 MPIRUN_OPTIONS="--mca patcher ^overwrite,linux"
 run_prints "MPI_Sendrecv_replace takes no device buffers" 1 verbose=1 tests/mpi/test_pt2pt_errors
+MPIRUN_OPTIONS=
+
+# As compiled for an Open MPI that calls its PML by name.
+directly=$(cd "$GF_BUILDDIR/tests/mpi/called_directly/.libs" && pwd)
+[ "$GF_OPENMPI" != 4.1 ] || directly=$directly:SYS_DEFAULT
+MPIRUN_OPTIONS="--mca mca_base_component_path $directly"
+for ranks in 1 2; do
+    run_prints "messages take no device buffers: this Open MPI was built for one PML only" $ranks verbose=1 $table untouched
+done
+run 2 tests/mpi/test_allreduce sizes
 MPIRUN_OPTIONS=
 
 if over_ucx; then
