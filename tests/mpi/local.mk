@@ -185,7 +185,8 @@ dist_check_SCRIPTS += tests/mpi/pack.sh
 
 # Point-to-point.
 check_PROGRAMS += tests/mpi/test_pt2pt
-tests_mpi_test_pt2pt_SOURCES = tests/mpi/test_pt2pt.c tests/mpi/pt2pt_buffers.c tests/mpi/pt2pt_buffers.h
+tests_mpi_test_pt2pt_SOURCES = tests/mpi/test_pt2pt.c tests/mpi/pt2pt_requests.c tests/mpi/pt2pt_requests.h \
+    tests/mpi/pt2pt_buffers.c tests/mpi/pt2pt_buffers.h
 tests_mpi_test_pt2pt_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_pt2pt_LDADD = $(mpi_test_libs)
 check_PROGRAMS += tests/mpi/test_pt2pt_types

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * MPI_Irecv to host memory: the program holds the PML's own request, which stays open for as long as we fetch the message, and is
- * the PML's again afterwards. Rank 0 sends, rank 1 receives. With "slow" a message cannot be fetched while its sender is outside
- * of MPI, so the request is seen open.
+ * the PML's again afterwards. Rank 0 sends, rank 1 receives. With "slow" a fetch waits for MPI at the sender: it is seen open.
  */
 #include <mpi.h>
 #include <sched.h>

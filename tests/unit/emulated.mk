@@ -12,6 +12,7 @@ tests_emulated_programs = \
     tests/unit/test_emulated_ipc \
     tests/unit/test_emulated_launch \
     tests/unit/test_emulated_memory \
+    tests/unit/test_emulated_registered \
     tests/unit/test_emulated_options \
     tests/unit/test_emulated_process \
     tests/unit/test_emulated_stream \
@@ -30,8 +31,10 @@ tests_unit_test_emulated_ipc_SOURCES = tests/unit/test_emulated_ipc.c tests/unit
 tests_unit_test_emulated_ipc_LDADD = libgpufifo.la $(CMOCKA_LIBS)
 tests_unit_test_emulated_launch_SOURCES = tests/unit/test_emulated_launch.c tests/unit/child.h
 tests_unit_test_emulated_launch_LDADD = libgpufifo.la $(CMOCKA_LIBS)
-tests_unit_test_emulated_memory_SOURCES = tests/unit/test_emulated_memory.c tests/unit/child.h
+tests_unit_test_emulated_memory_SOURCES = tests/unit/test_emulated_memory.c tests/unit/emulated_memory.h tests/unit/child.h
 tests_unit_test_emulated_memory_LDADD = libgpufifo.la $(CMOCKA_LIBS)
+tests_unit_test_emulated_registered_SOURCES = tests/unit/test_emulated_registered.c tests/unit/emulated_memory.h
+tests_unit_test_emulated_registered_LDADD = libgpufifo.la $(CMOCKA_LIBS)
 tests_unit_test_emulated_options_SOURCES = tests/unit/test_emulated_options.c
 tests_unit_test_emulated_options_LDADD = libgpufifo.la $(CMOCKA_LIBS)
 tests_unit_test_emulated_process_SOURCES = tests/unit/test_emulated_process.c tests/unit/child.h

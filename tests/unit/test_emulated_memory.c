@@ -5,63 +5,14 @@
  */
 #include "config.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
-#include "device/emulated_memory.h"
 #include "tests/unit/child.h"
-
-enum { MEMORY = 64 << 20, PAGE = GF_ARENA_PAGE };
-
-static int create(void **state)
-{
-    struct gf_emulated_memory *memory;
-    if (gf_emulated_memory_create(MEMORY, &memory, NULL) != GF_OK) {
-        return -1;
-    }
-    *state = memory;
-    return 0;
-}
-
-static int destroy(void **state)
-{
-    gf_emulated_memory_destroy(*state);
-    return 0;
-}
-
-static void *alloc(struct gf_emulated_memory *memory, enum gf_memory_kind kind, size_t bytes)
-{
-    void *address = NULL;
-    struct gf_reason why = {""};
-
-    if (gf_emulated_memory_alloc(memory, kind, bytes, &address, &why) != GF_OK) {
-        fail_msg("%s", why.text);
-    }
-    assert_non_null(address);
-    return address;
-}
-
-static struct gf_pointer query(struct gf_emulated_memory *memory, const void *address)
-{
-    struct gf_pointer info;
-    gf_emulated_memory_query(memory, address, &info);
-    return info;
-}
-
-static char *reach(struct gf_emulated_memory *memory, const void *address, size_t bytes)
-{
-    enum gf_memory_kind kind;
-    return gf_emulated_memory_reach(memory, address, bytes, &kind);
-}
+#include "tests/unit/emulated_memory.h"
 
 static void read_byte(void *address)
 {
@@ -269,75 +220,6 @@ static void pinned_and_managed_memory_is_the_same_for_both_sides(void **state)
     gf_emulated_memory_free(*state, GF_MEMORY_PINNED, pinned);
 }
 
-static void registered_host_memory_is_pinned_until_it_is_unregistered(void **state)
-{
-    struct gf_emulated_memory *memory = *state;
-    struct gf_reason why = {""};
-    char *host = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    assert_int_equal(gf_emulated_memory_register(memory, host, 2 * PAGE, &why), GF_OK);
-    struct gf_pointer info = query(memory, host + PAGE + 5);
-    assert_int_equal(info.kind, GF_MEMORY_PINNED);
-    assert_ptr_equal(info.base, host);
-    assert_int_equal(info.size, 2 * PAGE);
-    assert_int_equal(query(memory, host + 2 * PAGE).kind, GF_MEMORY_HOST);
-    assert_ptr_equal(reach(memory, host + 8, 8), host + 8);
-    assert_null(reach(memory, host + 8, 2 * PAGE));
-
-    assert_int_equal(gf_emulated_memory_register(memory, host + PAGE, PAGE, &why), GF_ERR_INVALID);
-    assert_non_null(strstr(why.text, "registered already"));
-    assert_int_equal(gf_emulated_memory_unregister(memory, host + PAGE), GF_ERR_INVALID);
-    assert_int_equal(gf_emulated_memory_unregister(memory, host), GF_OK);
-    assert_int_equal(gf_emulated_memory_unregister(memory, host), GF_ERR_INVALID);
-    assert_int_equal(query(memory, host).kind, GF_MEMORY_HOST);
-    assert_int_equal(gf_emulated_memory_register(memory, host, 4 * PAGE, &why), GF_OK);
-    assert_true(query(memory, host).buffer_id > info.buffer_id);
-    assert_int_equal(gf_emulated_memory_unregister(memory, host), GF_OK);
-    munmap(host, 4 * PAGE);
-}
-
-static void registering_nonsense_is_refused_with_a_sentence(void **state)
-{
-    struct gf_emulated_memory *memory = *state;
-    char *host = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    char *device = alloc(memory, GF_MEMORY_DEVICE, PAGE);
-
-    munmap(host + PAGE, PAGE);
-    const struct { void *address; size_t bytes; const char *says; } cases[] = {
-        {NULL, PAGE, "page-aligned"},
-        {host, 0, "page-aligned"},
-        {host + 8, 8, "page-aligned"},
-        {host, 2 * PAGE, "map all of it first"},
-        {device, PAGE, "belongs to the emulated device"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct gf_reason why = {""};
-        assert_int_equal(gf_emulated_memory_register(memory, cases[i].address, cases[i].bytes, &why), GF_ERR_INVALID);
-        assert_non_null(strstr(why.text, cases[i].says));
-    }
-    munmap(host, PAGE);
-    gf_emulated_memory_free(memory, GF_MEMORY_DEVICE, device);
-}
-
-static void a_full_table_of_registrations_says_so(void **state)
-{
-    struct gf_emulated_memory *memory = *state;
-    struct gf_reason why = {""};
-    size_t bytes = (GF_REGISTERED_ROOM + 1) * (size_t)PAGE;
-    char *host = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    for (int i = 0; i < GF_REGISTERED_ROOM; i++) {
-        assert_int_equal(gf_emulated_memory_register(memory, host + i * PAGE, PAGE, &why), GF_OK);
-    }
-    assert_int_equal(gf_emulated_memory_register(memory, host + GF_REGISTERED_ROOM * PAGE, PAGE, &why), GF_ERR_NO_MEMORY);
-    assert_non_null(strstr(why.text, "unregister what is not used"));
-    for (int i = 0; i < GF_REGISTERED_ROOM; i++) {
-        assert_int_equal(query(memory, host + i * PAGE).kind, GF_MEMORY_PINNED);
-        assert_int_equal(gf_emulated_memory_unregister(memory, host + i * PAGE), GF_OK);
-    }
-    munmap(host, bytes);
-}
-
 static void no_bytes_need_no_memory(void **state)
 {
     void *address = (void *)1;
@@ -402,9 +284,6 @@ int main(void)
         cmocka_unit_test(ten_thousand_rounds_leave_nothing_behind),
         cmocka_unit_test(queries_tell_what_an_address_is),
         cmocka_unit_test(pinned_and_managed_memory_is_the_same_for_both_sides),
-        cmocka_unit_test(registered_host_memory_is_pinned_until_it_is_unregistered),
-        cmocka_unit_test(registering_nonsense_is_refused_with_a_sentence),
-        cmocka_unit_test(a_full_table_of_registrations_says_so),
         cmocka_unit_test(no_bytes_need_no_memory),
         cmocka_unit_test(only_the_start_of_an_allocation_is_freed_and_once),
         cmocka_unit_test(exhaustion_gives_the_figures_and_the_way_out),
