@@ -34,57 +34,44 @@ static gf_status launch_copy(gf_device *device, gf_stream *stream, struct gf_rea
     return gf_device_launch(device, stream, GF_KERNEL_COPY_LIST, 3, 64, &work, sizeof work, why);
 }
 
+/* Each kernel by its name in the image, and what it takes. */
+static const struct {
+    const char *name;
+    size_t bytes;
+} kernels[GF_KERNEL_COUNT] = {
+    [GF_KERNEL_ALLREDUCE_ONE_SHOT] = { "gf_kernel_allreduce_one_shot", sizeof(struct gf_one_shot_work) },
+    [GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW] = { "gf_kernel_allreduce_one_shot_few", sizeof(struct gf_one_shot_few_work) },
+    [GF_KERNEL_ALLREDUCE_LL128] = { "gf_kernel_allreduce_ll128", sizeof(struct gf_one_shot_work) },
+    [GF_KERNEL_ALLREDUCE_LL128_FEW] = { "gf_kernel_allreduce_ll128_few", sizeof(struct gf_one_shot_few_work) },
+    [GF_KERNEL_ALLREDUCE_RING] = { "gf_kernel_allreduce_ring", sizeof(struct gf_ring_work) },
+    [GF_KERNEL_ALLREDUCE_TWO_SHOT] = { "gf_kernel_allreduce_two_shot", sizeof(struct gf_two_shot_work) },
+    [GF_KERNEL_ALLREDUCE_TWO_SHOT_FEW] = { "gf_kernel_allreduce_two_shot_few", sizeof(struct gf_two_shot_few_work) },
+    [GF_KERNEL_EXCHANGE] = { "gf_kernel_exchange", sizeof(struct gf_exchange_work) },
+    [GF_KERNEL_EXCHANGE_FEW] = { "gf_kernel_exchange_few", sizeof(struct gf_exchange_few_work) },
+    [GF_KERNEL_REDUCE_LOCAL] = { "gf_kernel_reduce_local", sizeof(struct gf_local_work) },
+    [GF_KERNEL_COPY_LIST] = { "gf_kernel_copy_list", sizeof(struct gf_copy_work) },
+    [GF_KERNEL_PULL] = { "gf_kernel_pull", sizeof(struct gf_pull_work) },
+    [GF_KERNEL_PULL_LIST] = { "gf_kernel_pull_list", sizeof(struct gf_pull_list_work) },
+    [GF_KERNEL_PACK] = { "gf_kernel_pack", sizeof(struct gf_pack_work) },
+    [GF_KERNEL_PACK_LIST] = { "gf_kernel_pack_list", sizeof(struct gf_pack_list_work) },
+    [GF_KERNEL_AGENT] = { "gf_kernel_agent", sizeof(struct gf_agent_work) },
+};
+
 static void test_launch(void **state)
 {
     (void)state;
-    static const char *const names[GF_KERNEL_COUNT] = {
-        [GF_KERNEL_ALLREDUCE_ONE_SHOT] = "gf_kernel_allreduce_one_shot",
-        [GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW] = "gf_kernel_allreduce_one_shot_few",
-        [GF_KERNEL_ALLREDUCE_LL128] = "gf_kernel_allreduce_ll128",
-        [GF_KERNEL_ALLREDUCE_LL128_FEW] = "gf_kernel_allreduce_ll128_few",
-        [GF_KERNEL_ALLREDUCE_RING] = "gf_kernel_allreduce_ring",
-        [GF_KERNEL_ALLREDUCE_TWO_SHOT] = "gf_kernel_allreduce_two_shot",
-        [GF_KERNEL_ALLREDUCE_TWO_SHOT_FEW] = "gf_kernel_allreduce_two_shot_few",
-        [GF_KERNEL_EXCHANGE] = "gf_kernel_exchange",
-        [GF_KERNEL_EXCHANGE_FEW] = "gf_kernel_exchange_few",
-        [GF_KERNEL_REDUCE_LOCAL] = "gf_kernel_reduce_local",
-        [GF_KERNEL_COPY_LIST] = "gf_kernel_copy_list",
-        [GF_KERNEL_PULL] = "gf_kernel_pull",
-        [GF_KERNEL_PULL_LIST] = "gf_kernel_pull_list",
-        [GF_KERNEL_PACK] = "gf_kernel_pack",
-        [GF_KERNEL_PACK_LIST] = "gf_kernel_pack_list",
-        [GF_KERNEL_AGENT] = "gf_kernel_agent",
-    };
-    static const size_t bytes[GF_KERNEL_COUNT] = {
-        [GF_KERNEL_ALLREDUCE_ONE_SHOT] = sizeof(struct gf_one_shot_work),
-        [GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW] = sizeof(struct gf_one_shot_few_work),
-        [GF_KERNEL_ALLREDUCE_LL128] = sizeof(struct gf_one_shot_work),
-        [GF_KERNEL_ALLREDUCE_LL128_FEW] = sizeof(struct gf_one_shot_few_work),
-        [GF_KERNEL_ALLREDUCE_RING] = sizeof(struct gf_ring_work),
-        [GF_KERNEL_ALLREDUCE_TWO_SHOT] = sizeof(struct gf_two_shot_work),
-        [GF_KERNEL_ALLREDUCE_TWO_SHOT_FEW] = sizeof(struct gf_two_shot_few_work),
-        [GF_KERNEL_EXCHANGE] = sizeof(struct gf_exchange_work),
-        [GF_KERNEL_EXCHANGE_FEW] = sizeof(struct gf_exchange_few_work),
-        [GF_KERNEL_REDUCE_LOCAL] = sizeof(struct gf_local_work),
-        [GF_KERNEL_COPY_LIST] = sizeof(struct gf_copy_work),
-        [GF_KERNEL_PULL] = sizeof(struct gf_pull_work),
-        [GF_KERNEL_PULL_LIST] = sizeof(struct gf_pull_list_work),
-        [GF_KERNEL_PACK] = sizeof(struct gf_pack_work),
-        [GF_KERNEL_PACK_LIST] = sizeof(struct gf_pack_list_work),
-        [GF_KERNEL_AGENT] = sizeof(struct gf_agent_work),
-    };
     char work[4096] = { 0 };
     gf_device *device = open_with_kernels();
     gf_stream *stream = make_stream(device);
     struct gf_reason why;
     assert_int_equal(fake->calls("cuModuleLoadData"), 0);
     for (int kernel = 0; kernel < GF_KERNEL_COUNT; kernel++) {
-        assert_int_equal(gf_device_launch(device, stream, kernel, 3, 64, work, bytes[kernel], &why), GF_OK);
-        assert_string_equal(fake->launched, names[kernel]);
+        assert_int_equal(gf_device_launch(device, stream, kernel, 3, 64, work, kernels[kernel].bytes, &why), GF_OK);
+        assert_string_equal(fake->launched, kernels[kernel].name);
         assert_int_equal(fake->blocks, 3);
         assert_int_equal(fake->threads, 64);
-        assert_int_equal(gf_device_launch(device, stream, kernel, 1, 64, work, bytes[kernel] + 8, &why), GF_ERR_INVALID);
-        assert_says(&why, names[kernel]);
+        assert_int_equal(gf_device_launch(device, stream, kernel, 1, 64, work, kernels[kernel].bytes + 8, &why), GF_ERR_INVALID);
+        assert_says(&why, kernels[kernel].name);
     }
     assert_int_equal(fake->calls("cuModuleLoadData"), 1);
     assert_int_equal(gf_device_launch(device, stream, GF_KERNEL_COUNT, 1, 64, work, 8, &why), GF_ERR_INVALID);

@@ -32,6 +32,26 @@ static gf_status wait_for_line(struct gftest_messages *m, const char *line)
     return status;
 }
 
+/* Launches a kernel that ends when words[0] is not 0, and waits until it runs. */
+static int hold_device(struct gftest_rank *rank, struct gftest_messages *m, uint32_t *words)
+{
+    char *memory = gftest_alloc(m, GF_MEMORY_DEVICE, 1024), *seen = gf_device_kernel_address(m->device, memory);
+    char *seen_words = gf_device_kernel_address(m->device, words);
+    struct gf_reason why = { "" };
+    struct gf_one_shot_work work = {
+        .task = { .ranks = 2, .abort = (uint32_t *)(void *)seen_words, .blocks_done = (uint32_t *)(void *)(seen + 512),
+                  .error = (uint32_t *)(void *)(seen_words + 8), .done = (uint64_t *)(void *)(seen_words + 16), .ticket = 1 },
+        .data = { .send = seen + 600, .recv = seen + 640, .count = 1, .type = GF_FLOAT, .op = GF_SUM },
+        .slot_bytes = 64, .epoch = 1, .pieces = 1,
+    };
+
+    work.peers[1] = (struct gf_peer_slots){ .to = seen, .from = seen + 256 };
+    GFTEST_CHECK(rank, gf_device_launch(m->device, m->stream, GF_KERNEL_ALLREDUCE_ONE_SHOT, 1, 32, &work, sizeof work,
+                                        &why) == GF_OK, "%s", why.text);
+    GFTEST_CHECK(rank, wait_for_line(m, memory + 64) == GF_OK);         /* of epoch 1: in the second slot */
+    return 0;
+}
+
 /* A kernel of a third process keeps all others from the device ("solo"), and it ends only when the message has arrived. */
 static int held_body(struct gftest_rank *rank)
 {
@@ -40,7 +60,6 @@ static int held_body(struct gftest_rank *rank)
     struct gftest_messages m;
     struct gf_reason why = { "" };
     uint32_t *words = NULL;
-    char *memory = NULL;
 
     config.start_us = config.slices_us = 0;
     GFTEST_CHECK(rank, gftest_end_open(rank, &config, &m) == GF_OK);
@@ -49,19 +68,7 @@ static int held_body(struct gftest_rank *rank)
 
     if (rank->rank == HOLDER) {
         words = gftest_alloc(&m, GF_MEMORY_PINNED, GF_LINE);
-        memory = gftest_alloc(&m, GF_MEMORY_DEVICE, 1024);
-        char *seen = gf_device_kernel_address(m.device, memory), *seen_words = gf_device_kernel_address(m.device, words);
-        struct gf_one_shot_work work = {
-            .task = { .ranks = 2, .abort = (uint32_t *)(void *)seen_words, .blocks_done = (uint32_t *)(void *)(seen + 512),
-                      .error = (uint32_t *)(void *)(seen_words + 8), .done = (uint64_t *)(void *)(seen_words + 16), .ticket = 1 },
-            .data = { .send = seen + 600, .recv = seen + 640, .count = 1, .type = GF_FLOAT, .op = GF_SUM },
-            .slot_bytes = 64, .epoch = 1, .pieces = 1,
-        };
-
-        work.peers[1] = (struct gf_peer_slots){ .to = seen, .from = seen + 256 };
-        GFTEST_CHECK(rank, gf_device_launch(m.device, m.stream, GF_KERNEL_ALLREDUCE_ONE_SHOT, 1, 32, &work, sizeof work,
-                                            &why) == GF_OK, "%s", why.text);
-        GFTEST_CHECK(rank, wait_for_line(&m, memory + 64) == GF_OK);    /* of epoch 1: in the second slot */
+        GFTEST_CHECK(rank, hold_device(rank, &m, words) == 0);
     }
     gftest_barrier(rank);
     for (size_t i = 0; i < COUNT && rank->rank == SENDER; i++) {
