@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The constants come from measurements on one NVIDIA H200 under MPS, medians. A message by kernel takes 8.8 µs at 8 B, 9.7 at
- * 64 KiB, 10.1 at 1 MiB and 44 at 64 MiB, with 264 blocks; a block is worth its launch from 8 KiB on. The driver's own copy
- * within a device, which is a kernel, too, takes 18 at 1 MiB and 49 at 64 MiB, and is faster only from 256 MiB on (140 against
- * 146); but it cannot be cancelled when it does not start. Without MPS, on a GPU that several processes share, kernels and
- * device copies wait for the next time slice: 270 µs for 2 processes whatever their size, while staging through the host takes
- * 90 µs for 1 MiB and 1200 for 16 MiB. There a kernel fetches, since the driver's copy, queued behind a kernel of the program
- * that itself waits for the message, would wait for ever; and it is given time for the other processes' slices (about 2 ms
- * each) to pass.
- *
- * Between two GPUs the driver's copy is a copy engine's, which waits for no kernel. Over NVLink between two H200 prototypes moved
- * 388 GB/s by it, and 372 by 64 blocks of a kernel. Through MPI a kernel takes 17 µs for 2 MiB, 58 for 16 MiB, 196 for 64 MiB.
+ * Which path is the fastest at which size the table of core/tuning.h tells, which gpufifo-bench --tune makes for a machine; that
+ * which is built in says what it was drawn from. The constants here come from measurements on one NVIDIA H200 under MPS, medians,
+ * with 264 blocks; a block is worth its launch from 8 KiB on. Where processes take turns on a GPU a kernel fetches, since the
+ * driver's copy, queued behind a kernel of the program that itself waits for the message, would wait for ever; and it is given
+ * time for the other processes' slices (about 2 ms each) to pass.
  */
 #include "core/pull_plan.h"
 
 #include "core/offer_board.h"
+#include "core/tuning.h"
 #include "kernels/work.h"
 
 enum { WARP = 32, LEAST_THREADS = 64, THREAD_BYTES = 16, MIB = 1 << 20 };
+
+static void tune(struct gf_pull_config *config, const struct gf_tuning *tuning)
+{
+    config->copy_engine_bytes = gf_tuning_message_least(tuning, GF_TOPOLOGY_SHARED, GF_PULL_COPY_ENGINE, GF_PULL_KERNEL,
+                                                        config->copy_engine_bytes);
+    config->peer_engine_bytes = gf_tuning_message_least(tuning, GF_TOPOLOGY_DEVICES, GF_PULL_COPY_ENGINE, GF_PULL_KERNEL,
+                                                         config->peer_engine_bytes);
+    config->solo_bytes = gf_tuning_message_least(tuning, GF_TOPOLOGY_TURNS, GF_PULL_KERNEL, GF_PULL_STAGE, config->solo_bytes);
+}
 
 void gf_pull_config_default(struct gf_pull_config *config)
 {
     *config = (struct gf_pull_config){
         .copy_engine_bytes = SIZE_MAX,
-        .peer_engine_bytes = (size_t)16 * MIB,
+        .peer_engine_bytes = SIZE_MAX,
         .host_kernel_bytes = (size_t)64 * 1024,
-        .solo_bytes = (size_t)4 * MIB,
         .move_bytes = GF_OFFER_SLOT_BYTES,
         .patience_us = 40,
         .start_us = 300,
@@ -33,6 +36,19 @@ void gf_pull_config_default(struct gf_pull_config *config)
         .block_bytes = (size_t)THREAD_BYTES * GF_BLOCK_THREADS,
         .burst_bytes = (size_t)8 * MIB,
     };
+    tune(config, &gf_tuning_default);
+}
+
+struct gf_pull_config gf_pull_config_of(const struct gf_tuning *tuning, enum gf_force_pull force)
+{
+    struct gf_pull_config config;
+
+    gf_pull_config_default(&config);
+    if (tuning) {
+        tune(&config, tuning);
+    }
+    gf_pull_config_force(&config, force);
+    return config;
 }
 
 void gf_pull_config_force(struct gf_pull_config *config, enum gf_force_pull force)

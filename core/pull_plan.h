@@ -20,7 +20,7 @@ enum gf_pull_path {
 
 /* Settings of a process, fixed before the first board or engine is made. */
 struct gf_pull_config {
-    size_t copy_engine_bytes;      /* from so many bytes on the copy engine takes over from the kernel */
+    size_t copy_engine_bytes;      /* from so many bytes on the copy engine takes over from the kernel, on one device */
     size_t peer_engine_bytes;      /* the same where the source is on another GPU */
     size_t host_kernel_bytes;      /* the same where the destination is host memory */
     size_t solo_bytes;             /* where kernels of several processes cannot run at once on the GPU that both ends share:
@@ -37,7 +37,7 @@ struct gf_pull_config {
     bool by_fd;                    /* memory that only a file descriptor shares is offered, too */
 };
 
-/* What was measured to be best: see pull_plan.c. */
+/* What was measured to be best: by the table that is built in, and pull_plan.c. */
 void gf_pull_config_default(struct gf_pull_config *config);
 
 /* What a user asks for, whatever the size: kernels only where they reach both ends. */
@@ -45,6 +45,11 @@ enum gf_force_pull { GF_FORCE_PULL_AUTO, GF_FORCE_PULL_KERNEL, GF_FORCE_PULL_COP
 
 /* Changes the sizes so; AUTO changes nothing. */
 void gf_pull_config_force(struct gf_pull_config *config, enum gf_force_pull force);
+
+/* That of a process: as its table tells by which path device memory reaches device memory at which sizes, and by default what the
+ * table does not tell; then as forced. tuning: null: there is none but that which is built in. */
+struct gf_tuning;
+struct gf_pull_config gf_pull_config_of(const struct gf_tuning *tuning, enum gf_force_pull force);
 
 /* What there is to know of a message and its ends. */
 struct gf_pull_route {

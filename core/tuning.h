@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A table of what allreduce took on a machine, by which the plan chooses: rows of (topology, ranks, algorithm, bytes,
- * microseconds). One is built in; a file may bring another, which gpufifo-bench --tune writes. Pure functions of the table, which
- * nobody changes once it is made.
+ * A table of what allreduce and messages took on a machine, by which the plan chooses, and messages their path: rows of (function,
+ * topology, ranks, algorithm, bytes, microseconds). One is built in; a file may bring another, which gpufifo-bench --tune writes.
+ * Pure functions of the table, which nobody changes once it is made.
  *
  * A file is text, read line by line:
  *
  *     gpufifo-tuning 1                               the first line: what it is, and the version of the format
  *     # anything                                     a comment, like empty lines, anywhere below
  *     allreduce shared 2 one_shot 8 12.0             function, topology, ranks, algorithm, bytes, microseconds
+ *     message shared 2 kernel 8 8.8
  *
- * Words are parted by blanks; the order of the rows does not matter. Functions: allreduce. Topologies: shared, turns, devices.
- * Algorithms: one_shot, ring, two_shot, one_shot_mapped, host.
+ * Words are parted by blanks; the order of the rows does not matter. Topologies: shared, turns, devices. Algorithms of allreduce:
+ * one_shot, ring, two_shot, one_shot_mapped, host; of message, whose ranks are 2: kernel, copy_engine, stage.
  */
 #ifndef GF_CORE_TUNING_H
 #define GF_CORE_TUNING_H
@@ -22,6 +23,7 @@
 
 #include "base/status.h"
 #include "core/plan.h"
+#include "core/pull_plan.h"
 
 /* How the ranks of a node have their devices. */
 enum gf_topology {
@@ -31,15 +33,18 @@ enum gf_topology {
     GF_TOPOLOGY_COUNT
 };
 
+enum gf_tuned { GF_TUNED_ALLREDUCE, GF_TUNED_MESSAGE };
+
 struct gf_tuning_row {
     enum gf_topology topology;
-    int ranks;                     /* 2 to GF_MAX_RANKS */
-    enum gf_algorithm algorithm;
+    int ranks;                     /* 2 to GF_MAX_RANKS; of a message 2 */
+    int algorithm;                 /* enum gf_algorithm; of a message enum gf_pull_path */
     size_t bytes;                  /* at least 1 */
     double us;                     /* above 0 */
+    enum gf_tuned function;
 };
 
-/* Rows ascend by topology, ranks, algorithm and bytes, and no two have all of these in common. */
+/* Rows ascend by function, topology, ranks, algorithm and bytes, and no two have all of these in common. */
 struct gf_tuning {
     const struct gf_tuning_row *rows;
     size_t count;
@@ -55,7 +60,7 @@ struct gf_tuning_figure {
     bool measured;                 /* the table has these ranks, or fewer and more */
 };
 
-/* What an algorithm takes: between measured sizes and numbers of ranks, in proportion; for smaller messages as long as for the
+/* What an algorithm of allreduce takes: between measured sizes and numbers of ranks, in proportion; for smaller messages as long as for the
  * smallest, for larger ones longer in proportion; for other numbers of ranks as long as for the nearest. */
 struct gf_tuning_figure gf_tuning_figure(const struct gf_tuning *tuning, enum gf_topology topology, int ranks,
                                          enum gf_algorithm algorithm, size_t bytes);
@@ -65,7 +70,15 @@ struct gf_tuning_figure gf_tuning_figure(const struct gf_tuning *tuning, enum gf
 bool gf_tuning_is_least(const struct gf_tuning *tuning, enum gf_topology topology, int ranks, enum gf_algorithm algorithm,
                         unsigned rivals, size_t bytes, enum gf_algorithm *rival);
 
-/* Does it tell of this algorithm at all, for ranks of this topology? */
+/* What a message takes, as above, but of each topology by rows of its own; negative: no row tells. */
+double gf_tuning_message_us(const struct gf_tuning *tuning, enum gf_topology topology, enum gf_pull_path path, size_t bytes);
+
+/* The least number of bytes from which on messages by `path` take no longer than by `rival`, whatever their size; SIZE_MAX: there
+ * is none. Where the table does not tell of both: `unknown`. */
+size_t gf_tuning_message_least(const struct gf_tuning *tuning, enum gf_topology topology, enum gf_pull_path path,
+                               enum gf_pull_path rival, size_t unknown);
+
+/* Does it tell of this algorithm of allreduce at all, for ranks of this topology? */
 bool gf_tuning_tells(const struct gf_tuning *tuning, enum gf_topology topology, enum gf_algorithm algorithm);
 
 /* Reads a file. GF_ERR_INVALID, with a sentence that names file and line, if it cannot be read, is no such file or has a wrong

@@ -4,12 +4,20 @@
  * Where two-shot meets one-shot, at 96, 80 and 48 KiB, runs scatter by half a microsecond; there the figures are drawn through
  * these crossings, and so that for the numbers of ranks between these the crossings lie between in proportion.
  * Smaller messages are not worth a mapping, so two-shot has no rows for them.
+ *
+ * Of messages, the copy engine has no rows: the driver's copy within a device, which is a kernel, too, takes 18 us at 1 MiB and 49
+ * at 64 MiB, and is faster from some 200 MiB on (140 against 146 at 256 MiB); but it cannot be cancelled when it does not start.
+ * Between two H200 a message by kernel takes 17 us at 2 MiB, 58 at 16 and 196 at 64; the copy engine moves 388 GB/s, and 64 blocks
+ * of a kernel 372 (prototypes), so it is drawn a little longer for short messages, to be met at 16 MiB.
+ * Where processes take turns on a GPU, kernels and device copies wait for the next time slice, 270 us for 2 processes whatever
+ * their size, while staging takes 90 us for 1 MiB and 1200 for 16 MiB; drawn so that they meet at 4 MiB.
  */
 #include "core/tuning.h"
 
 enum { KIB = 1024, MIB = 1024 * KIB };
 
-#define ROW(ranks, algorithm, bytes, us) { GF_TOPOLOGY_SHARED, ranks, algorithm, bytes, us }
+#define ROW(ranks, algorithm, bytes, us) { GF_TOPOLOGY_SHARED, ranks, algorithm, bytes, us, GF_TUNED_ALLREDUCE }
+#define MESSAGE(topology, path, bytes, us) { topology, 2, path, bytes, us, GF_TUNED_MESSAGE }
 
 static const struct gf_tuning_row rows[] = {
     ROW(2, GF_PLAN_ONE_SHOT, 8, 12.0), ROW(2, GF_PLAN_ONE_SHOT, 32 * KIB, 13.0), ROW(2, GF_PLAN_ONE_SHOT, 80 * KIB, 14.25),
@@ -41,6 +49,17 @@ static const struct gf_tuning_row rows[] = {
     ROW(8, GF_PLAN_TWO_SHOT, 48 * KIB, 26.5), ROW(8, GF_PLAN_TWO_SHOT, 256 * KIB, 26.5), ROW(8, GF_PLAN_TWO_SHOT, 1 * MIB, 27.8),
     ROW(8, GF_PLAN_TWO_SHOT, 4 * MIB, 36.3), ROW(8, GF_PLAN_TWO_SHOT, 16 * MIB, 91.9), ROW(8, GF_PLAN_TWO_SHOT, 64 * MIB, 301.1),
     ROW(8, GF_PLAN_TWO_SHOT, 256 * MIB, 1134),
+
+    MESSAGE(GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, 8, 8.8), MESSAGE(GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, 64 * KIB, 9.7),
+    MESSAGE(GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, 1 * MIB, 10.1), MESSAGE(GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, 64 * MIB, 44.0),
+    MESSAGE(GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, 256 * MIB, 146.0),
+    MESSAGE(GF_TOPOLOGY_TURNS, GF_PULL_KERNEL, 8, 270), MESSAGE(GF_TOPOLOGY_TURNS, GF_PULL_KERNEL, 16 * MIB, 270),
+    MESSAGE(GF_TOPOLOGY_TURNS, GF_PULL_STAGE, 1 * MIB, 90), MESSAGE(GF_TOPOLOGY_TURNS, GF_PULL_STAGE, 4 * MIB, 270),
+    MESSAGE(GF_TOPOLOGY_TURNS, GF_PULL_STAGE, 16 * MIB, 1200),
+    MESSAGE(GF_TOPOLOGY_DEVICES, GF_PULL_KERNEL, 2 * MIB, 17.4), MESSAGE(GF_TOPOLOGY_DEVICES, GF_PULL_KERNEL, 16 * MIB, 58),
+    MESSAGE(GF_TOPOLOGY_DEVICES, GF_PULL_KERNEL, 64 * MIB, 196),
+    MESSAGE(GF_TOPOLOGY_DEVICES, GF_PULL_COPY_ENGINE, 2 * MIB, 18), MESSAGE(GF_TOPOLOGY_DEVICES, GF_PULL_COPY_ENGINE, 16 * MIB, 58),
+    MESSAGE(GF_TOPOLOGY_DEVICES, GF_PULL_COPY_ENGINE, 64 * MIB, 188),
 };
 
 /* The ranks of these runs had 16 blocks each, or more. */

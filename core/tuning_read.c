@@ -24,6 +24,22 @@ static const struct word topologies[] = {
 static const struct word algorithms[] = {
     { "one_shot", GF_PLAN_ONE_SHOT }, { "ring", GF_PLAN_RING }, { "two_shot", GF_PLAN_TWO_SHOT },
     { "one_shot_mapped", GF_PLAN_ONE_SHOT_MAPPED }, { "host", GF_PLAN_HOST }, { NULL, 0 } };
+static const struct word paths[] = {
+    { "kernel", GF_PULL_KERNEL }, { "copy_engine", GF_PULL_COPY_ENGINE }, { "stage", GF_PULL_STAGE }, { NULL, 0 } };
+
+/* Of which there are rows. By enum gf_tuned. */
+static const struct function {
+    const char *word;
+    const struct word *algorithms;
+    const char *no_algorithm;      /* what is said of another word */
+    uint64_t ranks_most;
+    const char *no_ranks;
+} functions[] = {
+    { "allreduce", algorithms, "is no algorithm: write one_shot, ring, two_shot, one_shot_mapped or host",
+      GF_MAX_RANKS, "is no number of ranks: write one from 2 to 64" },
+    { "message", paths, "is no way of a message: write kernel, copy_engine or stage",
+      2, "is no number of ranks of a message: write 2" },
+    { NULL, NULL, NULL, 0, NULL } };
 
 /* One file under way. */
 struct reading {
@@ -76,22 +92,26 @@ static bool number(const char *text, uint64_t *whole, double *fraction)
 
 static gf_status read_row(struct reading *reading, char *const words[WORDS])
 {
+    const struct function *function = functions;
     struct gf_tuning_row row = { .bytes = 0 };
     uint64_t ranks, bytes, whole;
     double fraction;
     int topology, algorithm;
 
-    if (strcmp(words[0], "allreduce") != 0) {
-        return refuse(reading, words[0], "is no function that a table is for: write allreduce");
+    while (function->word && strcmp(words[0], function->word) != 0) {
+        function++;
+    }
+    if (!function->word) {
+        return refuse(reading, words[0], "is no function that a table is for: write allreduce or message");
     }
     if (!find(topologies, words[1], &topology)) {
         return refuse(reading, words[1], "is no topology: write shared, turns or devices");
     }
-    if (!number(words[2], &ranks, NULL) || ranks < 2 || ranks > GF_MAX_RANKS) {
-        return refuse(reading, words[2], "is no number of ranks: write one from 2 to 64");
+    if (!number(words[2], &ranks, NULL) || ranks < 2 || ranks > function->ranks_most) {
+        return refuse(reading, words[2], function->no_ranks);
     }
-    if (!find(algorithms, words[3], &algorithm)) {
-        return refuse(reading, words[3], "is no algorithm: write one_shot, ring, two_shot, one_shot_mapped or host");
+    if (!find(function->algorithms, words[3], &algorithm)) {
+        return refuse(reading, words[3], function->no_algorithm);
     }
     if (!number(words[4], &bytes, NULL) || bytes < 1) {
         return refuse(reading, words[4], "is no number of bytes: write a whole number of at least 1");
@@ -104,7 +124,8 @@ static gf_status read_row(struct reading *reading, char *const words[WORDS])
     }
     row.topology = (enum gf_topology)topology;
     row.ranks = (int)ranks;
-    row.algorithm = (enum gf_algorithm)algorithm;
+    row.function = (enum gf_tuned)(function - functions);
+    row.algorithm = algorithm;
     row.bytes = (size_t)bytes;
     row.us = (double)whole + fraction;
     reading->rows[reading->count++] = row;
@@ -196,7 +217,8 @@ static int64_t hash_of(const struct reading *reading)
         uint64_t us;
 
         memcpy(&us, &row->us, sizeof us);
-        hash = mix(hash, (uint64_t)row->topology << 32 | (uint64_t)row->algorithm << 16 | (uint64_t)row->ranks);
+        hash = mix(hash, (uint64_t)row->function << 40 | (uint64_t)row->topology << 32 | (uint64_t)row->algorithm << 16
+                         | (uint64_t)row->ranks);
         hash = mix(mix(hash, row->bytes), us);
     }
     return (int64_t)(hash >> 1 | 1);

@@ -75,7 +75,8 @@ int gf_params_register(mca_coll_gpufifo_component_t *component);
 /* Registers one of them, as gf_params_register does. values: of an enumeration, whose first word is the default; null: none. */
 void gf_params_register_variable(const char *name, const char *help, mca_base_var_type_t type,
                                  const mca_base_var_enum_value_t *values, mca_base_var_info_lvl_t level, void *storage);
-/* Fills component->config from the variables and checks it; before that, what the card (card.h) tells of it. */
+/* Fills component->config from the variables and checks it; before that, what the card (card.h) tells of it, and what messages go
+ * by. */
 void gf_params_apply_card(mca_coll_gpufifo_component_t *component);
 void gf_params_apply(mca_coll_gpufifo_component_t *component);
 

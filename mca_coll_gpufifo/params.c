@@ -230,6 +230,18 @@ int gf_params_register(mca_coll_gpufifo_component_t *component)
     return OMPI_SUCCESS;
 }
 
+/* Each rank reads it; what differs between them is found when they meet. */
+static void read_tuning(mca_coll_gpufifo_component_t *component)
+{
+    struct gf_reason why;
+
+    if (component->tuning && component->tuning[0]
+        && gf_tuning_read(component->tuning, &component->tuning_table, &why) != GF_OK && gf_speaks_for_node()) {
+        gf_show_help("bad-tuning", why.text);
+    }
+    component->config.tuning = component->tuning_table;
+}
+
 void gf_params_apply_card(mca_coll_gpufifo_component_t *component)
 {
     enum gf_force_net net = (enum gf_force_net)component->net;
@@ -242,6 +254,7 @@ void gf_params_apply_card(mca_coll_gpufifo_component_t *component)
     } else if (gf_speaks_for_node()) {
         gf_show_help("bad-node", name, sizeof component->config.node - 1);
     }
+    read_tuning(component);
 }
 
 /* A slot size that cannot be used is replaced by the nearest that can, and said so. */
@@ -347,18 +360,6 @@ static void check_fault(const char **fault)
     *fault = NULL;
 }
 
-/* Each rank reads it; what differs between them is found when they meet. */
-static void read_tuning(mca_coll_gpufifo_component_t *component)
-{
-    struct gf_reason why;
-
-    if (component->tuning && component->tuning[0]
-        && gf_tuning_read(component->tuning, &component->tuning_table, &why) != GF_OK && gf_speaks_for_node()) {
-        gf_show_help("bad-tuning", why.text);
-    }
-    component->config.tuning = component->tuning_table;
-}
-
 void gf_params_apply(mca_coll_gpufifo_component_t *component)
 {
     struct gf_config *config = &component->config;
@@ -386,7 +387,6 @@ void gf_params_apply(mca_coll_gpufifo_component_t *component)
     check_slot("coll_gpufifo_ll_slot_bytes", &config->ll_slot_bytes);
     check_slot("coll_gpufifo_simple_slot_bytes", &config->simple_slot_bytes);
     check_pipe(&component->pipe);
-    read_tuning(component);
     gf_net_params_check(&component->net_params);
     if (!gf_net_params_can((enum gf_force_net)component->net) && gf_speaks_for_node()) {
         gf_show_help("no-net");

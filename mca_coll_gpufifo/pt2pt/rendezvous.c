@@ -39,8 +39,8 @@ struct gf_rendezvous *gf_rendezvous_create(void)
         gf_rendezvous_destroy(rendezvous);
         return NULL;
     }
-    gf_pull_config_default(&rendezvous->config);
-    gf_pull_config_force(&rendezvous->config, (enum gf_force_pull)mca_coll_gpufifo_component.pull);
+    rendezvous->config = gf_pull_config_of(mca_coll_gpufifo_component.config.tuning,
+                                           (enum gf_force_pull)mca_coll_gpufifo_component.pull);
     rendezvous->config.by_fd = mca_coll_gpufifo_component.config.by_fd;
     rendezvous->config.agent_bytes = mca_coll_gpufifo_component.agent_message_bytes;
     return rendezvous;

@@ -12,6 +12,7 @@
 
 #include "core/offer_board.h"
 #include "core/pull_plan.h"
+#include "core/tuning.h"
 #include "kernels/work.h"
 
 enum { KIB = 1024, MIB = 1 << 20 };
@@ -50,6 +51,58 @@ static void test_paths(void **state)
         gf_pull_explain(&config, &cases[i].route, &reason);
         assert_non_null(strstr(reason.text, cases[i].said));
     }
+}
+
+/* What a process goes by: the table tells from where on which path is the fastest, to the byte. */
+static void test_tuned(void **state)
+{
+#define ROW(topology, path, bytes, us) { topology, 2, path, bytes, us, GF_TUNED_MESSAGE }
+    static const struct gf_tuning_row rows[] = {
+        { GF_TOPOLOGY_SHARED, 2, GF_PLAN_RING, 600, 1, GF_TUNED_ALLREDUCE },
+        ROW(GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, 100, 10), ROW(GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, 1100, 20),
+        ROW(GF_TOPOLOGY_SHARED, GF_PULL_COPY_ENGINE, 100, 15), ROW(GF_TOPOLOGY_SHARED, GF_PULL_COPY_ENGINE, 1100, 15),
+        ROW(GF_TOPOLOGY_TURNS, GF_PULL_KERNEL, 8, 50), ROW(GF_TOPOLOGY_TURNS, GF_PULL_KERNEL, 1000, 50),
+        ROW(GF_TOPOLOGY_TURNS, GF_PULL_STAGE, 100, 10),
+        ROW(GF_TOPOLOGY_DEVICES, GF_PULL_KERNEL, 8, 9), ROW(GF_TOPOLOGY_DEVICES, GF_PULL_COPY_ENGINE, 8, 10),
+    };
+    static const struct gf_tuning table = { .rows = rows, .count = sizeof rows / sizeof rows[0] };
+    static const struct gf_tuning fewer = { .rows = rows, .count = 5 };
+    struct gf_pull_config usual, config = gf_pull_config_of(&table, GF_FORCE_PULL_AUTO);
+
+    (void)state;
+    assert_int_equal(config.copy_engine_bytes, 600);
+    assert_int_equal(config.solo_bytes, 500);
+    assert_int_equal(config.peer_engine_bytes, SIZE_MAX);
+    gf_pull_config_default(&usual);
+    config = gf_pull_config_of(NULL, GF_FORCE_PULL_AUTO);
+    assert_memory_equal(&config, &usual, sizeof usual);
+    assert_int_equal(usual.copy_engine_bytes, SIZE_MAX);
+    assert_int_equal(usual.peer_engine_bytes, 16 * MIB);
+    assert_int_equal(usual.solo_bytes, 4 * MIB);
+    config = gf_pull_config_of(&fewer, GF_FORCE_PULL_AUTO);
+    assert_int_equal(config.peer_engine_bytes, usual.peer_engine_bytes);
+    assert_int_equal(config.solo_bytes, usual.solo_bytes);
+    config = gf_pull_config_of(&table, GF_FORCE_PULL_KERNEL);
+    assert_int_equal(config.copy_engine_bytes, SIZE_MAX);
+    assert_int_equal(config.solo_bytes, 0);
+}
+
+/* The path that wins for the largest sizes, and loses again in between: it is taken behind the last loss. */
+static void test_least(void **state)
+{
+    static const struct gf_tuning_row rows[] = {
+        ROW(GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, 10, 5), ROW(GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, 20, 9),
+        ROW(GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, 30, 5), ROW(GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, 40, 9),
+        ROW(GF_TOPOLOGY_SHARED, GF_PULL_COPY_ENGINE, 10, 7),
+        ROW(GF_TOPOLOGY_SHARED, GF_PULL_COPY_ENGINE, 40, 7),
+    };
+    static const struct gf_tuning table = { .rows = rows, .count = sizeof rows / sizeof rows[0] };
+
+    (void)state;
+    assert_int_equal(gf_tuning_message_least(&table, GF_TOPOLOGY_SHARED, GF_PULL_COPY_ENGINE, GF_PULL_KERNEL, 3), 35);
+    assert_int_equal(gf_tuning_message_least(&table, GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, GF_PULL_COPY_ENGINE, 3), SIZE_MAX);
+    assert_int_equal(gf_tuning_message_least(&table, GF_TOPOLOGY_SHARED, GF_PULL_STAGE, GF_PULL_KERNEL, 3), 3);
+    assert_int_equal(gf_tuning_message_least(&table, GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, GF_PULL_KERNEL, 3), 1);
 }
 
 /* What is forced holds for any size, also where it waits for time slices. */
@@ -118,6 +171,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_tuned),
+        cmocka_unit_test(test_least),
         cmocka_unit_test(test_forced),
         cmocka_unit_test(test_shapes),
     };

@@ -23,6 +23,8 @@ static const char good[] =
     "allreduce\tshared  2 two_shot 8 12\n"
     "allreduce devices 64 host 1 0.5\n"
     "allreduce turns 2 one_shot_mapped 4096 300.0\n"
+    "message shared 2 copy_engine 8 6\n"
+    "message devices 2 stage 8 5\n"
     "allreduce shared 2 one_shot 8 7.125";
 
 static void write_file(const char *text, size_t bytes)
@@ -51,7 +53,7 @@ static void test_a_table_is_read(void **state)
     struct gf_tuning *tuning = read_text(good);
 
     (void)state;
-    assert_int_equal(tuning->count, 5);
+    assert_int_equal(tuning->count, 7);
     assert_int_equal(tuning->rows[0].algorithm, GF_PLAN_ONE_SHOT);
     assert_true(tuning->rows[0].us == 7.125);
     assert_int_equal(tuning->rows[1].algorithm, GF_PLAN_TWO_SHOT);
@@ -61,6 +63,10 @@ static void test_a_table_is_read(void **state)
     assert_true(tuning->rows[2].us == 41.25);
     assert_int_equal(tuning->rows[3].topology, GF_TOPOLOGY_TURNS);
     assert_int_equal(tuning->rows[4].topology, GF_TOPOLOGY_DEVICES);
+    assert_int_equal(tuning->rows[4].function, GF_TUNED_ALLREDUCE);
+    assert_int_equal(tuning->rows[5].function, GF_TUNED_MESSAGE);
+    assert_int_equal(tuning->rows[5].algorithm, GF_PULL_COPY_ENGINE);
+    assert_int_equal(tuning->rows[6].algorithm, GF_PULL_STAGE);
     for (size_t i = 1; i < tuning->count; i++) {
         assert_true(gf_tuning_compare(&tuning->rows[i - 1], &tuning->rows[i]) < 0);
     }
@@ -80,6 +86,8 @@ static void test_the_hash_is_of_the_rows(void **state)
         "gpufifo-tuning 1\nallreduce shared 3 ring 8 10\nallreduce shared 2 one_shot 8 9\n",
         "gpufifo-tuning 1\nallreduce turns 2 ring 8 10\nallreduce shared 2 one_shot 8 9\n",
         "gpufifo-tuning 1\nallreduce shared 2 ring 8 10\n",
+        "gpufifo-tuning 1\nallreduce shared 2 ring 8 10\nmessage shared 2 kernel 8 9\n",
+        "gpufifo-tuning 1\nallreduce shared 2 ring 8 10\nmessage shared 2 stage 8 9\n",
     };
     int64_t hash[sizeof texts / sizeof texts[0]];
 
@@ -109,6 +117,9 @@ static void test_what_is_wrong_is_named(void **state)
         { "gpufifo-tuning 1\nallreduce shared 65 ring 8 1\n", "line 2:", "\"65\" is no number of ranks" },
         { "gpufifo-tuning 1\nallreduce shared 2x ring 8 1\n", "line 2:", "\"2x\" is no number of ranks" },
         { "gpufifo-tuning 1\nallreduce shared 2 tree 8 1\n", "line 2:", "\"tree\" is no algorithm" },
+        { "gpufifo-tuning 1\nallreduce shared 2 kernel 8 1\n", "line 2:", "\"kernel\" is no algorithm" },
+        { "gpufifo-tuning 1\nmessage shared 2 ring 8 1\n", "line 2:", "\"ring\" is no way of a message" },
+        { "gpufifo-tuning 1\nmessage shared 3 kernel 8 1\n", "line 2:", "\"3\" is no number of ranks of a message" },
         { "gpufifo-tuning 1\nallreduce shared 2 ring 0 1\n", "line 2:", "\"0\" is no number of bytes" },
         { "gpufifo-tuning 1\nallreduce shared 2 ring -8 1\n", "line 2:", "\"-8\" is no number of bytes" },
         { "gpufifo-tuning 1\nallreduce shared 2 ring 18446744073709551617 1\n", "line 2:", "is no number of bytes" },
