@@ -27,6 +27,7 @@ const struct mechanism mechanisms[] = {
     { "pull_kernel", MESSAGE, "strict=true agent=off transport=p2p pull=kernel", "pt2pt_pulled" },
     { "pull_agent", MESSAGE, "strict=true transport=p2p agent=5000", "pt2pt_agent" },
     { "pull_copy_engine", MESSAGE, "strict=true agent=off transport=p2p pull=copy_engine", "pt2pt_pulled" },
+    { "stage", MESSAGE, "agent=off transport=shm pipe_bytes=4294967296", "pt2pt_staged" },
     { "pipe", MESSAGE, "strict=true agent=off transport=shm pipe_bytes=1", "pt2pt_piped" },
     { "staged", BENCH_LATENCY, METHOD_STAGED, "", NULL },
     { .name = NULL },

@@ -64,7 +64,7 @@ static bool is_of(const char *line, const struct table_part *part)
     int ranks;
 
     return sscanf(line, "%15s %15s %d", first, topology, &ranks) == 3
-        && (strcmp(first, "allreduce") == 0 || strcmp(first, "#") == 0)
+        && (strcmp(first, "allreduce") == 0 || strcmp(first, "message") == 0 || strcmp(first, "#") == 0)
         && strcmp(topology, part->topology) == 0 && ranks == part->ranks;
 }
 

@@ -13,15 +13,26 @@
 #include "bench/lines.h"
 #include "bench/table.h"
 
-/* What the table calls a mechanism. Those whose kernels wait for one another are for ranks whose kernels run at once, the others
+/* What the table calls a mechanism. Some are for ranks whose kernels run at once, as those whose kernels wait for one another, some
  * for those that take turns. */
 static const struct tuned {
+    enum bench_kind test;
     const char *mechanism, *word;
-    bool waits;
+    bool at_once, in_turn;
 } all_tuned[] = {
-    { "ll", "one_shot", true }, { "simple_receiver", "ring", true }, { "two_shot", "two_shot", true },
-    { "host_sequenced", "host", false }, { "one_shot_mapped", "one_shot_mapped", false },
+    { BENCH_ALLREDUCE, "ll", "one_shot", true, false }, { BENCH_ALLREDUCE, "simple_receiver", "ring", true, false },
+    { BENCH_ALLREDUCE, "two_shot", "two_shot", true, false }, { BENCH_ALLREDUCE, "host_sequenced", "host", false, true },
+    { BENCH_ALLREDUCE, "one_shot_mapped", "one_shot_mapped", false, true },
+    { BENCH_LATENCY, "pull_kernel", "kernel", true, true }, { BENCH_LATENCY, "pull_copy_engine", "copy_engine", true, false },
+    { BENCH_LATENCY, "stage", "stage", false, true },
 };
+
+/* What they do, as the table calls it. */
+static const struct function {
+    enum bench_kind test;
+    const char *word;
+} functions[] = { { BENCH_ALLREDUCE, "allreduce" }, { BENCH_LATENCY, "message" } };
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 /* What is being done. */
 struct tune {
@@ -34,27 +45,31 @@ struct tune {
 static const struct tuned *tuned_of(const struct mechanism *mechanism)
 {
     for (size_t i = 0; i < sizeof all_tuned / sizeof *all_tuned; i++) {
-        if (mechanism->test == BENCH_ALLREDUCE && strcmp(mechanism->name, all_tuned[i].mechanism) == 0) {
+        if (mechanism->test == all_tuned[i].test && strcmp(mechanism->name, all_tuned[i].mechanism) == 0) {
             return &all_tuned[i];
         }
     }
     return NULL;
 }
 
-static bool is_waiting(const struct mechanism *mechanism, const struct bench_options *options)
+/* A message has two ranks. */
+static bool is_wanted(const struct tuned *tuned, const struct bench_options *options)
+{
+    return tuned && (tuned->test != BENCH_LATENCY || options->ranks == 2);
+}
+
+static bool is_at_once(const struct mechanism *mechanism, const struct bench_options *options)
 {
     const struct tuned *tuned = tuned_of(mechanism);
 
-    (void)options;
-    return tuned && tuned->waits;
+    return is_wanted(tuned, options) && tuned->at_once;
 }
 
 static bool is_in_turn(const struct mechanism *mechanism, const struct bench_options *options)
 {
     const struct tuned *tuned = tuned_of(mechanism);
 
-    (void)options;
-    return tuned && !tuned->waits;
+    return is_wanted(tuned, options) && tuned->in_turn;
 }
 
 /* How the communicator's ranks share devices is a line of the component's, the machine some of the bench's. */
@@ -93,13 +108,18 @@ static double us_of(const struct tune *tune, const struct line *line, size_t byt
     return row && line_row_counts(line, row) ? side_median_us(row, tune->lines.rounds) : -1;
 }
 
-static const struct line *fastest(const struct tune *tune, size_t bytes)
+static bool is_of(const struct line *line, const struct function *function)
+{
+    return line->mechanism->test == function->test;
+}
+
+static const struct line *fastest(const struct tune *tune, const struct function *function, size_t bytes)
 {
     const struct line *best = NULL;
 
     for (int i = 0; i < tune->lines.count; i++) {
         const struct line *line = &tune->lines.line[i];
-        double us = us_of(tune, line, bytes);
+        double us = is_of(line, function) ? us_of(tune, line, bytes) : -1;
 
         if (us >= 0 && (!best || us < us_of(tune, best, bytes))) {
             best = line;
@@ -108,9 +128,19 @@ static const struct line *fastest(const struct tune *tune, size_t bytes)
     return best;
 }
 
-static size_t size_after(const struct tune *tune, size_t bytes)
+static size_t size_after(const struct tune *tune, const struct function *function, size_t bytes)
 {
-    return lines_next_size(&tune->lines, BENCH_ALLREDUCE, bytes);
+    return lines_next_size(&tune->lines, function->test, bytes);
+}
+
+static void write_line(FILE *out, const struct tune *tune, const struct function *function, const struct line *line)
+{
+    for (size_t bytes = 0; (bytes = size_after(tune, function, bytes)) > 0;) {
+        if (us_of(tune, line, bytes) > 0) {
+            fprintf(out, "%s %s %d %s %zu %.2f\n", function->word, tune->topology, tune->options->ranks,
+                    tuned_of(line->mechanism)->word, bytes, us_of(tune, line, bytes));
+        }
+    }
 }
 
 static void write_rows(FILE *out, const void *ctx)
@@ -126,47 +156,57 @@ static void write_rows(FILE *out, const void *ctx)
     for (int i = 0; i < 3; i++) {
         fprintf(out, "# %s %d: %s\n", tune->topology, ranks, tune->machine[i]);
     }
-    for (int i = 0; i < tune->lines.count; i++) {
-        const struct line *line = &tune->lines.line[i];
+    for (int i = 0; i < FUNCTIONS * tune->lines.count; i++) {
+        const struct function *function = &functions[i / tune->lines.count];
+        const struct line *line = &tune->lines.line[i % tune->lines.count];
 
-        for (size_t bytes = 0; (bytes = size_after(tune, bytes)) > 0;) {
-            if (us_of(tune, line, bytes) > 0) {
-                fprintf(out, "allreduce %s %d %s %zu %.2f\n", tune->topology, ranks, tuned_of(line->mechanism)->word, bytes,
-                        us_of(tune, line, bytes));
-            }
+        if (is_of(line, function)) {
+            write_line(out, tune, function, line);
         }
     }
 }
 
-static void report_figures(const struct tune *tune)
+static void report_size(const struct tune *tune, const struct function *function, size_t bytes)
 {
-    printf("# allreduce, %s, %d ranks: microseconds, and the fastest\n%11s", tune->topology, tune->options->ranks, "size(B)");
+    printf("\n%11zu", bytes);
     for (int i = 0; i < tune->lines.count; i++) {
-        printf("  %15s", tuned_of(tune->lines.line[i].mechanism)->word);
-    }
-    for (size_t bytes = 0; (bytes = size_after(tune, bytes)) > 0;) {
-        printf("\n%11zu", bytes);
-        for (int i = 0; i < tune->lines.count; i++) {
-            double us = us_of(tune, &tune->lines.line[i], bytes);
+        const struct line *line = &tune->lines.line[i];
+        double us = us_of(tune, line, bytes);
 
-            if (us < 0) {
-                printf("  %15s", "-");
-            } else {
-                printf("  %15.2f", us);
-            }
+        if (!is_of(line, function)) {
+            continue;
         }
-        printf("  %s", tuned_of(fastest(tune, bytes)->mechanism)->word);
+        if (us < 0) {
+            printf("  %15s", "-");
+        } else {
+            printf("  %15.2f", us);
+        }
+    }
+    printf("  %s", tuned_of(fastest(tune, function, bytes)->mechanism)->word);
+}
+
+static void report_figures(const struct tune *tune, const struct function *function)
+{
+    printf("# %s, %s, %d ranks: microseconds, and the fastest\n%11s", function->word, tune->topology, tune->options->ranks,
+           "size(B)");
+    for (int i = 0; i < tune->lines.count; i++) {
+        if (is_of(&tune->lines.line[i], function)) {
+            printf("  %15s", tuned_of(tune->lines.line[i].mechanism)->word);
+        }
+    }
+    for (size_t bytes = 0; (bytes = size_after(tune, function, bytes)) > 0;) {
+        report_size(tune, function, bytes);
     }
     printf("\n");
 }
 
 /* Of what will be chosen, between neighbouring sizes. */
-static void report_cliffs(const struct tune *tune)
+static void report_cliffs(const struct tune *tune, const struct function *function)
 {
     int cliffs = 0;
 
-    for (size_t bytes = size_after(tune, 0), larger; (larger = size_after(tune, bytes)) > 0; bytes = larger) {
-        const struct line *line = fastest(tune, bytes), *next = fastest(tune, larger);
+    for (size_t bytes = size_after(tune, function, 0), larger; (larger = size_after(tune, function, bytes)) > 0; bytes = larger) {
+        const struct line *line = fastest(tune, function, bytes), *next = fastest(tune, function, larger);
         double us = us_of(tune, line, bytes), larger_us = us_of(tune, next, larger);
 
         if (cliff_between(bytes, us, larger, larger_us) != CLIFF_NONE) {
@@ -180,19 +220,19 @@ static void report_cliffs(const struct tune *tune)
     }
 }
 
-/* The kernels that wait, and if none of them can run here, the others. */
+/* What is for ranks whose kernels run at once, and if no allreduce of these can run here, the others. */
 static bool measure(struct tune *tune, const char *folder, int argc, char **argv)
 {
-    bool (*const wanted[])(const struct mechanism *, const struct bench_options *) = { is_waiting, is_in_turn };
+    bool (*const wanted[])(const struct mechanism *, const struct bench_options *) = { is_at_once, is_in_turn };
 
-    for (int i = 0; i < 2 && size_after(tune, 0) == 0; i++) {
+    for (int i = 0; i < 2 && size_after(tune, functions, 0) == 0; i++) {
         lines_destroy(&tune->lines);
         if (!lines_create(&tune->lines, tune->options, wanted[i])) {
             return false;
         }
         lines_run(&tune->lines, folder, argc, argv, log_look, tune);
     }
-    return size_after(tune, 0) > 0 && tune->topology[0];
+    return size_after(tune, functions, 0) > 0 && tune->topology[0];
 }
 
 int tune_run(const struct bench_options *options, int argc, char **argv)
@@ -209,8 +249,10 @@ int tune_run(const struct bench_options *options, int argc, char **argv)
     } else {
         const struct table_part part = { tune.topology, options->ranks };
 
-        report_figures(&tune);
-        report_cliffs(&tune);
+        for (int i = 0; i < FUNCTIONS && size_after(&tune, &functions[i], 0) > 0; i++) {
+            report_figures(&tune, &functions[i]);
+            report_cliffs(&tune, &functions[i]);
+        }
         result = table_write(options->tune, &part, write_rows, &tune) ? 0 : 2;
     }
     for (int i = 0; i < tune.lines.count && result == 0; i++) {

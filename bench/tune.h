@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Measures the algorithms of MPI_Allreduce between which gpufifo chooses by itself, each by jobs of its own, and writes the table
- * by which it shall choose on this machine.
+ * Measures the algorithms of MPI_Allreduce, and of two ranks the ways of a message, between which gpufifo chooses by itself, each
+ * by jobs of its own, and writes the table by which it shall choose on this machine.
  */
 #ifndef BENCH_TUNE_H
 #define BENCH_TUNE_H

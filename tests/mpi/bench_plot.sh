@@ -82,6 +82,7 @@ tune ""
 judge zero "^ *1024 .*[a-z]$"
 table_has 3 "^allreduce shared 2 [a-z_]* 1024 [0-9.]*$"
 table_has 3 "^allreduce shared 2 [a-z_]* 16384 [0-9.]*$"
+table_has 2 "^message shared 2 [a-z_]* 16384 [0-9.]*$"
 table_has 1 "^allreduce shared 4 ring 8 1.5$"
 table_has 1 "^# mine$"
 table_has 0 "old"
@@ -89,7 +90,9 @@ table_has 1 "^# shared 2: measured 20..-"
 tune solo
 judge zero "# ll (allreduce) is refused: "
 table_has 2 "^allreduce turns 2 [a-z_]* 16384 [0-9.]*$"
+table_has 2 "^message turns 2 [a-z_]* 16384 [0-9.]*$"
 table_has 6 "^allreduce shared 2 "
+table_has 4 "^message shared 2 "
 run_prints "16384 bytes on 2 ranks take by the table [0-9.]* us" 2 +blocks=64 verbose=2 tuning="$folder/table" gpufifo-bench \
     --min 16K --max 16K --iterations 5
 shown="--tune into a folder that is not there"
@@ -134,7 +137,8 @@ judge nonzero "the end of its name must be the format"
 plot ""
 plotted allreduce:ll allreduce:ll128 allreduce:agent? allreduce:simple_receiver allreduce:simple_sender allreduce:p2p_copy \
     allreduce:one_shot_mapped allreduce:two_shot allreduce:shm_ll allreduce:shm allreduce:shm_copy allreduce:host_sequenced \
-    allreduce:staged latency:pull_kernel latency:pull_agent? latency:pull_copy_engine latency:pipe latency:staged
+    allreduce:staged latency:pull_kernel latency:pull_agent? latency:pull_copy_engine latency:stage latency:pipe \
+    latency:staged
 plot solo --mechanisms two_shot,pull_kernel,pull_copy_engine,staged
 plotted latency:pull_kernel latency:pull_copy_engine allreduce:staged latency:staged
 refused "two_shot (allreduce)" "kernels of ranks that share a device cannot run at once"

@@ -43,6 +43,14 @@ counts 3 "${receives}fetched from shared host memory"
 launch 2 +noipc verbose=2 transport=p2p pipe_bytes=5000 $told
 counts 3 "${sends}staged through host memory: .*coll_gpufifo_transport is p2p"
 
+# By the table, the copy engine is the faster one from 3 KiB on.
+table=$(mktemp)
+trap 'rm -f "$output" "$table"' EXIT
+printf '%s\n' "gpufifo-tuning 1" "message shared 2 kernel 8 10" "message shared 2 kernel 6136 20" "message shared 2 copy_engine 8 15" \
+    "message shared 2 copy_engine 6136 15" > "$table"
+launch 2 verbose=2 tuning="$table" $told
+counts 3 "${receives}fetched from the sender's buffer: by copy engine: 3072 bytes or more"
+
 # Without MPS the first message tells whether both ranks share the GPU; then the next ones take the way that is better.
 launch 2 +solo verbose=2 $told forth
 counts 1 "rank 0, MPI_Ssend, 4096 bytes to rank 1: offered"

@@ -58,7 +58,7 @@ static void test_tuned(void **state)
 {
 #define ROW(topology, path, bytes, us) { topology, 2, path, bytes, us, GF_TUNED_MESSAGE }
     static const struct gf_tuning_row rows[] = {
-        { GF_TOPOLOGY_SHARED, 2, GF_PLAN_RING, 600, 1, GF_TUNED_ALLREDUCE },
+        { GF_TOPOLOGY_SHARED, 2, GF_PULL_KERNEL, 600, 1, GF_TUNED_ALLREDUCE },        /* what has this number there */
         ROW(GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, 100, 10), ROW(GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, 1100, 20),
         ROW(GF_TOPOLOGY_SHARED, GF_PULL_COPY_ENGINE, 100, 15), ROW(GF_TOPOLOGY_SHARED, GF_PULL_COPY_ENGINE, 1100, 15),
         ROW(GF_TOPOLOGY_TURNS, GF_PULL_KERNEL, 8, 50), ROW(GF_TOPOLOGY_TURNS, GF_PULL_KERNEL, 1000, 50),

@@ -71,13 +71,14 @@ static void test_the_table_built_in_chooses_as_is_known(void **state)
     }
 }
 
+#define ROW(topology, ranks, algorithm, bytes, us) { topology, ranks, algorithm, bytes, us, GF_TUNED_ALLREDUCE }
 static const struct gf_tuning_row few[] = {
-    { GF_TOPOLOGY_SHARED, 2, GF_PLAN_ONE_SHOT, 1000, 10 }, { GF_TOPOLOGY_SHARED, 2, GF_PLAN_ONE_SHOT, 3000, 30 },
-    { GF_TOPOLOGY_SHARED, 2, GF_PLAN_RING, 1000, 20 }, { GF_TOPOLOGY_SHARED, 2, GF_PLAN_RING, 3000, 20 },
-    { GF_TOPOLOGY_SHARED, 4, GF_PLAN_ONE_SHOT, 1000, 40 },
-    { GF_TOPOLOGY_TURNS, 2, GF_PLAN_HOST, 1000, 10 }, { GF_TOPOLOGY_TURNS, 2, GF_PLAN_HOST, 3000, 30 },
-    { GF_TOPOLOGY_TURNS, 2, GF_PLAN_ONE_SHOT_MAPPED, 1000, 20 },
-    { GF_TOPOLOGY_TURNS, 2, GF_PLAN_ONE_SHOT_MAPPED, 3000, 20 },
+    ROW(GF_TOPOLOGY_SHARED, 2, GF_PLAN_ONE_SHOT, 1000, 10), ROW(GF_TOPOLOGY_SHARED, 2, GF_PLAN_ONE_SHOT, 3000, 30),
+    ROW(GF_TOPOLOGY_SHARED, 2, GF_PLAN_RING, 1000, 20), ROW(GF_TOPOLOGY_SHARED, 2, GF_PLAN_RING, 3000, 20),
+    ROW(GF_TOPOLOGY_SHARED, 4, GF_PLAN_ONE_SHOT, 1000, 40),
+    ROW(GF_TOPOLOGY_TURNS, 2, GF_PLAN_HOST, 1000, 10), ROW(GF_TOPOLOGY_TURNS, 2, GF_PLAN_HOST, 3000, 30),
+    ROW(GF_TOPOLOGY_TURNS, 2, GF_PLAN_ONE_SHOT_MAPPED, 1000, 20),
+    ROW(GF_TOPOLOGY_TURNS, 2, GF_PLAN_ONE_SHOT_MAPPED, 3000, 20),
 };
 static const struct gf_tuning few_rows = { few, sizeof few / sizeof few[0], 1, 1 };
 
@@ -145,8 +146,8 @@ static void test_a_table_chooses(void **state)
 static void test_the_agent_comes_before_a_mapping(void **state)
 {
     static const struct gf_tuning_row rows[] = {
-        { GF_TOPOLOGY_SHARED, 8, GF_PLAN_ONE_SHOT, 8, 23 }, { GF_TOPOLOGY_SHARED, 8, GF_PLAN_RING, 8, 60 },
-        { GF_TOPOLOGY_SHARED, 8, GF_PLAN_TWO_SHOT, 8, 22 }, { GF_TOPOLOGY_SHARED, 8, GF_PLAN_TWO_SHOT, 1 << 20, 22 },
+        ROW(GF_TOPOLOGY_SHARED, 8, GF_PLAN_ONE_SHOT, 8, 23), ROW(GF_TOPOLOGY_SHARED, 8, GF_PLAN_RING, 8, 60),
+        ROW(GF_TOPOLOGY_SHARED, 8, GF_PLAN_TWO_SHOT, 8, 22), ROW(GF_TOPOLOGY_SHARED, 8, GF_PLAN_TWO_SHOT, 1 << 20, 22),
     };
     const struct gf_tuning tuning = { rows, sizeof rows / sizeof rows[0], 1, 1 };
     struct gf_config config = default_config();
@@ -173,7 +174,7 @@ static size_t random_rows(struct gf_tuning_row *rows, int ranks)
         double time = 1 + (double)(random() % 100);
 
         for (int i = 0; a != GF_PLAN_HOST && i < 1 + (int)(random() % 8); i++) {
-            rows[count++] = (struct gf_tuning_row){ GF_TOPOLOGY_SHARED, ranks, (enum gf_algorithm)a, bytes, time };
+            rows[count++] = (struct gf_tuning_row){ GF_TOPOLOGY_SHARED, ranks, a, bytes, time, GF_TUNED_ALLREDUCE };
             bytes += 1 + (size_t)random() % (4 * bytes);
             time += (double)(random() % 100);
         }
