@@ -13,8 +13,8 @@
 #include "bench/lines.h"
 #include "bench/table.h"
 
-/* What the table calls a mechanism. Some are for ranks whose kernels run at once, as those whose kernels wait for one another, some
- * for those that take turns. */
+/* What the table calls a mechanism. Some are for ranks whose kernels run at once, as those whose kernels wait for one another,
+ * some for those that take turns. */
 static const struct tuned {
     enum bench_kind test;
     const char *mechanism, *word;

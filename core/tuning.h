@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A table of what allreduce and messages took on a machine, by which the plan chooses, and messages their path: rows of (function,
- * topology, ranks, algorithm, bytes, microseconds). One is built in; a file may bring another, which gpufifo-bench --tune writes.
- * Pure functions of the table, which nobody changes once it is made.
+ * A table of what allreduce and messages took on a machine, by which the plan chooses, and messages their path: rows of
+ * (function, topology, ranks, algorithm, bytes, microseconds). One is built in; a file may bring another, which gpufifo-bench
+ * --tune writes. Pure functions of the table, which nobody changes once it is made.
  *
  * A file is text, read line by line:
  *
@@ -60,8 +60,8 @@ struct gf_tuning_figure {
     bool measured;                 /* the table has these ranks, or fewer and more */
 };
 
-/* What an algorithm of allreduce takes: between measured sizes and numbers of ranks, in proportion; for smaller messages as long as for the
- * smallest, for larger ones longer in proportion; for other numbers of ranks as long as for the nearest. */
+/* What an algorithm of allreduce takes: between measured sizes and numbers of ranks, in proportion; for smaller messages as long
+ * as for the smallest, for larger ones longer in proportion; for other numbers of ranks as long as for the nearest. */
 struct gf_tuning_figure gf_tuning_figure(const struct gf_tuning *tuning, enum gf_topology topology, int ranks,
                                          enum gf_algorithm algorithm, size_t bytes);
 

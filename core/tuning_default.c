@@ -5,10 +5,10 @@
  * these crossings, and so that for the numbers of ranks between these the crossings lie between in proportion.
  * Smaller messages are not worth a mapping, so two-shot has no rows for them.
  *
- * Of messages, the copy engine has no rows: the driver's copy within a device, which is a kernel, too, takes 18 us at 1 MiB and 49
- * at 64 MiB, and is faster from some 200 MiB on (140 against 146 at 256 MiB); but it cannot be cancelled when it does not start.
- * Between two H200 a message by kernel takes 17 us at 2 MiB, 58 at 16 and 196 at 64; the copy engine moves 388 GB/s, and 64 blocks
- * of a kernel 372 (prototypes), so it is drawn a little longer for short messages, to be met at 16 MiB.
+ * Of messages on one device, the copy engine has no rows: the driver's copy there, which is a kernel, too, takes 18 us at 1 MiB
+ * and 49 at 64 MiB, and is faster from some 200 MiB on (140 against 146 at 256 MiB); but it cannot be cancelled when it does not
+ * start. Between two H200 a message by kernel takes 17 us at 2 MiB, 58 at 16 and 196 at 64; the copy engine moves 388 GB/s, and
+ * 64 blocks of a kernel 372 (prototypes), so it is drawn a little longer for short messages, to be met at 16 MiB.
  * Where processes take turns on a GPU, kernels and device copies wait for the next time slice, 270 us for 2 processes whatever
  * their size, while staging takes 90 us for 1 MiB and 1200 for 16 MiB; drawn so that they meet at 4 MiB.
  */
@@ -58,7 +58,8 @@ static const struct gf_tuning_row rows[] = {
     MESSAGE(GF_TOPOLOGY_TURNS, GF_PULL_STAGE, 16 * MIB, 1200),
     MESSAGE(GF_TOPOLOGY_DEVICES, GF_PULL_KERNEL, 2 * MIB, 17.4), MESSAGE(GF_TOPOLOGY_DEVICES, GF_PULL_KERNEL, 16 * MIB, 58),
     MESSAGE(GF_TOPOLOGY_DEVICES, GF_PULL_KERNEL, 64 * MIB, 196),
-    MESSAGE(GF_TOPOLOGY_DEVICES, GF_PULL_COPY_ENGINE, 2 * MIB, 18), MESSAGE(GF_TOPOLOGY_DEVICES, GF_PULL_COPY_ENGINE, 16 * MIB, 58),
+    MESSAGE(GF_TOPOLOGY_DEVICES, GF_PULL_COPY_ENGINE, 2 * MIB, 18),
+    MESSAGE(GF_TOPOLOGY_DEVICES, GF_PULL_COPY_ENGINE, 16 * MIB, 58),
     MESSAGE(GF_TOPOLOGY_DEVICES, GF_PULL_COPY_ENGINE, 64 * MIB, 188),
 };
 

@@ -140,7 +140,7 @@ static void register_sizes(mca_coll_gpufifo_component_t *component)
         "Milliseconds that a kernel waits for a peer without progress before it gives up with an error, 0 for no limit",
         MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, OPAL_INFO_LVL_5, &component->config.deadline_ms);
     gf_params_register_variable("tuning",
-        "A file with a table of what MPI_Allreduce took on this machine, by which auto chooses its algorithm, as gpufifo-bench "
+        "A file with a table of what MPI_Allreduce and messages took on this machine, by which auto chooses, as gpufifo-bench "
         "--tune writes it; empty for the one built in. All ranks must have the same rows",
         MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_5, &component->tuning);
     gf_params_register_variable("pack_bytes",

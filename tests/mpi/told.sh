@@ -46,8 +46,8 @@ counts 3 "${sends}staged through host memory: .*coll_gpufifo_transport is p2p"
 # By the table, the copy engine is the faster one from 3 KiB on.
 table=$(mktemp)
 trap 'rm -f "$output" "$table"' EXIT
-printf '%s\n' "gpufifo-tuning 1" "message shared 2 kernel 8 10" "message shared 2 kernel 6136 20" "message shared 2 copy_engine 8 15" \
-    "message shared 2 copy_engine 6136 15" > "$table"
+printf '%s\n' "gpufifo-tuning 1" "message shared 2 kernel 8 10" "message shared 2 kernel 6136 20" \
+    "message shared 2 copy_engine 8 15" "message shared 2 copy_engine 6136 15" > "$table"
 launch 2 verbose=2 tuning="$table" $told
 counts 3 "${receives}fetched from the sender's buffer: by copy engine: 3072 bytes or more"
 
