@@ -4,7 +4,9 @@
  * cuCtxSynchronize invalidate them. But a kernel can be launched whose blocks fill the whole GPU, and ask one another whether all
  * of them are there at once (gf_kernel_census): if so, nothing else is. That takes 20 µs.
  *
- * What has been queued behind something else than a kernel of this GPU is not seen, and what other processes run under MPS is.
+ * What has been queued behind something else than a kernel of this GPU is not seen. Under MPS kernels of other processes count,
+ * since they take room, too: while they leave no moment in which the GPU is empty, the answer is that it is not. A launch that
+ * cannot be there as a whole, where MPS allows a process fewer multiprocessors than the driver tells, says the same.
  */
 #include "device/cuda_device.h"
 
