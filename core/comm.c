@@ -199,7 +199,9 @@ gf_status gf_comm_create(const struct gf_comm_setup *setup, gf_comm **result, st
     comm->net = setup->net;
     comm->agent = setup->agent;
     comm->unavailable = setup->host_executor ? 0 : 1u << GF_PLAN_HOST;
-    comm->watch = (struct gf_watch){ .abort = &comm->abort, .peers = &comm->peers, .bootstrap = &comm->bootstrap };
+    comm->watch = (struct gf_watch){
+        .abort = &comm->abort, .peers = &comm->peers, .bootstrap = &comm->bootstrap, .ring = &comm->ring,
+    };
     gf_status status = bring_up(comm, setup, &local);
 
     if (status != GF_OK) {

@@ -86,6 +86,13 @@ void gf_connector_expect(struct gf_connector *c, const uint64_t *steps)
     }
 }
 
+void gf_connector_ask(struct gf_connector *c)
+{
+    if (c->transport->ask) {
+        c->transport->ask(c);
+    }
+}
+
 void gf_connector_destroy(struct gf_connector *c)
 {
     if (c->state == GF_CONN_DEAD) {

@@ -98,6 +98,9 @@ struct gf_transport {
     /* A kernel that makes steps[i] steps on FIFO i of this end, i < c->shape.channels, is about to be launched. Null: the host
      * has no part in it. */
     void (*expect)(struct gf_connector *c, const uint64_t *steps);
+    /* The other end has been waited for, for long: is it still there? If not, all waits of the communicator end, sooner or later.
+     * Never waits. Any thread. Null: the host finds out otherwise. */
+    void (*ask)(struct gf_connector *c);
     /* Unmaps and frees whatever setup and connect made, also after their failure. Idempotent. */
     void (*destroy)(struct gf_connector *c);
     /* A line of 128 bytes that a warp stores at once arrives whole if it does so in the peer's memory (gf_device_whole_lines). */
@@ -132,6 +135,9 @@ gf_status gf_connector_connect(struct gf_connector *c, const struct gf_blob *the
 
 /* Before each launch that uses the FIFOs of a READY connector: see gf_transport.expect. */
 void gf_connector_expect(struct gf_connector *c, const uint64_t *steps);
+
+/* Of a READY connector: see gf_transport.ask. */
+void gf_connector_ask(struct gf_connector *c);
 
 /* Any state → DEAD (by DRAINING when READY); all memory goes back at once. The caller knows that no kernel of ours uses it.
  * Idempotent. */

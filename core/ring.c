@@ -151,6 +151,14 @@ void gf_ring_drain(struct gf_ring *ring, struct gf_execution *e)
     free(heads);
 }
 
+void gf_ring_ask(const struct gf_ring *ring)
+{
+    if (ring->conns) {
+        gf_connector_ask(to_next(ring));
+        gf_connector_ask(from_previous(ring));
+    }
+}
+
 void gf_ring_destroy(struct gf_ring *ring)
 {
     if (ring->conns) {

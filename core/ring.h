@@ -30,6 +30,10 @@ gf_status gf_ring_allreduce(struct gf_ring *ring, const struct gf_plan *plan, co
  * if the communicator aborts or a peer is gone. Zeros are allowed. */
 void gf_ring_drain(struct gf_ring *ring, struct gf_execution *e);
 
+/* Somebody waits for the others: finds out, as gf_transport.ask does, whether both neighbours are still there. Never waits; zeros
+ * are allowed. */
+void gf_ring_ask(const struct gf_ring *ring);
+
 /* Idempotent; zeros are allowed. */
 void gf_ring_destroy(struct gf_ring *ring);
 

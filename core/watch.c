@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "core/ring.h"
+
 enum {
     POLLS_PER_CLOCK = 256,               /* reading the clock costs more than a turn should */
     LOOK_INTERVAL_NS = 500 * 1000 * 1000 /* a look costs a few microseconds a peer: twice a second is nothing, and soon enough
@@ -57,6 +59,9 @@ gf_status gf_watch_look(struct gf_watch *watch, struct gf_reason *why)
         return GF_OK;
     }
     watch->looked_ns = now;
+    if (watch->ring) {
+        gf_ring_ask(watch->ring);
+    }
     return look_at_peers(watch, why);
 }
 

@@ -239,6 +239,23 @@ static gf_status look_at_lanes(struct gf_net_end *end, bool busy)
     return GF_OK;
 }
 
+void gf_net_end_ask(struct gf_net_end *end)
+{
+    gf_host_publish_flag(&end->asked, 1);
+    gf_proxy_wake(end->c->proxy);
+}
+
+/* All lanes lead to one process: one of them is enough. True: somebody had asked. */
+static bool ask_peer(struct gf_net_end *end)
+{
+    if (!gf_host_observe_flag(&end->asked)) {
+        return false;
+    }
+    gf_host_publish_flag(&end->asked, 0);
+    gf_net_notice_put_nothing(end->lanes[0].wire);
+    return true;
+}
+
 /* The wire's word, where a stage has not said why. */
 static void fail(struct gf_net_end *end, int lane, gf_status status)
 {
@@ -265,7 +282,7 @@ enum gf_proxy_turn gf_net_end_turn(struct gf_net_end *end, gf_net_climb *climb, 
     if (end->dead) {
         return GF_PROXY_IDLE;
     }
-    bool used = gf_host_observe_flag(&end->used), busy = false;
+    bool used = gf_host_observe_flag(&end->used), busy = ask_peer(end);
 
     for (int i = 0; used && i < end->lane_count && status == GF_OK; i++) {
         enum gf_proxy_turn one = climb(ctx, i, &status);

@@ -50,6 +50,7 @@ struct gf_net_end {
     void *words;                       /* pinned: tails, sizes and heads between the kernel and the proxy */
     struct gf_net_room peer;
     uint32_t used;                     /* atomic; a launch was expected */
+    uint32_t asked;                    /* atomic; gf_net_end_ask was called, and no turn has looked at it */
     struct gf_reason why;              /* of a stage that failed without the wire's doing */
     bool dead;
     int told;                          /* lanes over which the peer was told of the end */
@@ -66,6 +67,10 @@ gf_status gf_net_end_connect(struct gf_net_end *end, const struct gf_blob *their
 
 /* The proxy does not touch it any more. Accepts a zeroed one. */
 void gf_net_end_close(struct gf_net_end *end);
+
+/* Somebody has waited for long: the next turn puts a line that says nothing, which finds a dead network or peer out where the
+ * lane has nothing under way; and looks what became of earlier ones. Any thread. */
+void gf_net_end_ask(struct gf_net_end *end);
 
 /* One turn: progress, then `climb` for each lane, whose errors end this end and all waits of the communicator. */
 typedef enum gf_proxy_turn gf_net_climb(void *ctx, int lane, gf_status *status);

@@ -47,6 +47,13 @@ gf_status gf_net_notice_put(struct gf_wire_lane *lane, gf_status status, const c
     return lane->wire->ops->put_lines(lane, 0, lines, GF_NET_NOTICE_LINES);
 }
 
+void gf_net_notice_put_nothing(struct gf_wire_lane *lane)
+{
+    const struct line nothing = { .first = 0 };
+
+    (void)lane->wire->ops->put_lines(lane, 0, &nothing, 1);
+}
+
 bool gf_net_notice_take(const struct gf_wire_lane *lane, gf_status *status, struct gf_reason *text)
 {
     const struct line *lines = (const void *)lane->lines;

@@ -296,6 +296,11 @@ void gf_net_receiver_expect(struct gf_net_receiver *p, const uint64_t *steps)
     gf_proxy_wake(p->end.c->proxy);
 }
 
+void gf_net_receiver_ask(struct gf_net_receiver *p)
+{
+    gf_net_end_ask(&p->end);
+}
+
 void gf_net_receiver_close(struct gf_net_receiver *p)
 {
     if (!p) {

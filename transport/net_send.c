@@ -266,6 +266,11 @@ void gf_net_sender_expect(struct gf_net_sender *s, const uint64_t *steps)
     gf_proxy_wake(s->end.c->proxy);
 }
 
+void gf_net_sender_ask(struct gf_net_sender *s)
+{
+    gf_net_end_ask(&s->end);
+}
+
 void gf_net_sender_close(struct gf_net_sender *s)
 {
     if (!s) {

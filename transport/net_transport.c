@@ -48,6 +48,17 @@ static void expect(struct gf_connector *c, const uint64_t *steps)
     }
 }
 
+static void ask(struct gf_connector *c)
+{
+    struct net *net = c->private;
+
+    if (c->is_sender) {
+        gf_net_sender_ask(net->sender);
+    } else {
+        gf_net_receiver_ask(net->receiver);
+    }
+}
+
 static void destroy(struct gf_connector *c)
 {
     struct net *net = c->private;
@@ -63,5 +74,5 @@ static void destroy(struct gf_connector *c)
 
 const struct gf_transport gf_transport_net = {
     .name = "net", .id = GF_TRANSPORT_NET, .on_request = true, .between_nodes = true, .long_blobs = true,
-    .setup = setup, .connect = connect, .expect = expect, .destroy = destroy,
+    .setup = setup, .connect = connect, .expect = expect, .ask = ask, .destroy = destroy,
 };

@@ -53,9 +53,6 @@ gf_status gf_ucx_status(ucs_status_t status)
     case UCS_ERR_NOT_IMPLEMENTED:
     case UCS_ERR_NO_DEVICE:
         return GF_ERR_UNSUPPORTED;
-    case UCS_ERR_TIMED_OUT:
-    case UCS_ERR_ENDPOINT_TIMEOUT:
-        return GF_ERR_TIMEOUT;
     default:
         return GF_ERR_PEER;
     }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Jobs over several hosts, which are namespaces of this machine joined by a network, by Open MPI over TCP and by UCX over TCP:
-# collectives, messages, links that are slow and lose packets, a rank that dies.
+# collectives, messages, links that are slow and lose packets, a rank that dies, a host that vanishes.
 folder=$(cd "${srcdir:-.}/tests/netns" && pwd)
 . "$folder/hosts.sh"
 
@@ -66,6 +66,27 @@ rank_dies() {
     fi
 }
 
+# In each run host b has no power for as long as a job needs to notice: nothing answers, and nothing was closed.
+power_cut() {
+    while :; do
+        wait_until 60 grep -q "rank 0 has made 20 calls" "$output"
+        ip link set dev to-b down
+        wait_until 60 grep -q "failed on rank 0" "$output"
+        ip link set dev to-b up
+        while grep -q "failed on rank 0" "$output"; do sleep 0.2; done
+    done
+}
+
+# How long TCP sends again is the kernel's setting.
+host_vanishes() {
+    over a,b
+    on_host a sh -c "echo 3 > /proc/sys/net/ipv4/tcp_retries2"
+    power_cut &
+    run_fails "the connection .* rank 1 by net: ucx .*timeout" 2 net=ucx net_bytes=1 tests/fault/killed_rank none 20 100000
+    kill $!
+    ip link set dev to-b up
+}
+
 hosts_start a b c
 export UCX_TLS=tcp UCX_NET_DEVICES=inside
 traffic 10
@@ -89,7 +110,8 @@ else
 fi
 rank_dies 0
 rank_dies 3
-if has_ucx 2; then
+if has_ucx 3; then
     rank_dies 2 net=ucx net_bytes=1
+    host_vanishes
 fi
 finish

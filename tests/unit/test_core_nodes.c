@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,9 +22,10 @@
 
 enum { SECONDS = 120, LEAST = 1000 };
 
-/* Stands for struct gf_net; counts the connections of this rank that were set up over it. */
+/* Stands for struct gf_net; counts the connections of this rank that were set up over it, and how often they were asked. */
 struct fake_net {
     int connections;
+    uint32_t *asks;                /* atomic; null: nobody counts */
 };
 
 static gf_status fake_setup(struct gf_connector *c, struct gf_blob *mine, struct gf_reason *why)
@@ -43,6 +45,15 @@ static gf_status fake_connect(struct gf_connector *c, const struct gf_blob *thei
     return gf_transport_shm.connect(c, theirs, why);
 }
 
+static void fake_ask(struct gf_connector *c)
+{
+    struct fake_net *net = (void *)c->net;
+
+    if (net->asks) {
+        __atomic_add_fetch(net->asks, 1, __ATOMIC_RELAXED);
+    }
+}
+
 static void fake_destroy(struct gf_connector *c)
 {
     gf_transport_shm.destroy(c);
@@ -50,7 +61,7 @@ static void fake_destroy(struct gf_connector *c)
 
 static const struct gf_transport fake = {
     .name = "fake", .id = GF_TRANSPORT_NET, .on_request = true, .between_nodes = true,
-    .setup = fake_setup, .connect = fake_connect, .destroy = fake_destroy,
+    .setup = fake_setup, .connect = fake_connect, .ask = fake_ask, .destroy = fake_destroy,
 };
 
 static const struct gf_transport *const transports[] = { &fake, &gf_transport_p2p, &gf_transport_shm, NULL };
@@ -233,6 +244,48 @@ static void test_abort_stays_on_its_node(void **state)
     gftest_expect(3, abort_body, NULL, SECONDS);
 }
 
+/* Rank 0 waits, in the call or before it, for rank 1, which stays away until both connections of rank 0 have been asked. */
+struct late {
+    bool in_call;
+    uint32_t *asks;                /* shared by the ranks */
+};
+
+static int late_body(struct gftest_rank *rank)
+{
+    static const struct run run = { .nodes = "ab", .without_net = -1 };
+    const struct late *late = rank->argument;
+    struct gf_config config = config_of(rank, &run);
+    struct fake_net net = { .asks = rank->rank == 0 ? late->asks : NULL };
+    struct gftest_comm c;
+    struct gf_reason why = { "" };
+
+    gf_status status = gftest_comm_open_over(rank, &config, transports, (struct gf_net *)&net, &c, &why);
+
+    GFTEST_CHECK(rank, status == GF_OK, "%s", why.text);
+    GFTEST_CHECK(rank, gftest_try_allreduce(&c, LEAST, &why) == GF_OK, "%s", why.text);
+    while (__atomic_load_n(late->asks, __ATOMIC_RELAXED) < 2 && (rank->rank == 1 || !late->in_call)) {
+        GFTEST_CHECK(rank, rank->rank == 1 || gf_comm_poll(c.comm, &why) == GF_OK, "%s", why.text);
+    }
+    GFTEST_CHECK(rank, gftest_try_allreduce(&c, LEAST, &why) == GF_OK, "%s", why.text);
+    gftest_barrier(rank);
+    gftest_comm_close(&c);
+    return 0;
+}
+
+static void test_who_waits_asks(void **state)
+{
+    struct late late = { .asks = mmap(NULL, sizeof *late.asks, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) };
+
+    (void)state;
+    assert_ptr_not_equal(late.asks, MAP_FAILED);
+    for (int in_call = 0; in_call < 2; in_call++) {
+        late.in_call = in_call;
+        *late.asks = 0;
+        gftest_expect(2, late_body, &late, SECONDS);
+    }
+    munmap(late.asks, sizeof *late.asks);
+}
+
 static pid_t ended_process(void)
 {
     pid_t pid = fork();
@@ -267,7 +320,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ring_crosses_nodes), cmocka_unit_test(test_what_cannot_be), cmocka_unit_test(test_one_node),
-        cmocka_unit_test(test_abort_stays_on_its_node), cmocka_unit_test(test_watch_looks_at_its_node),
+        cmocka_unit_test(test_abort_stays_on_its_node), cmocka_unit_test(test_who_waits_asks),
+        cmocka_unit_test(test_watch_looks_at_its_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -197,6 +197,39 @@ static void test_aborts_are_told(void **state)
     }
 }
 
+/* An end on which nothing is under way, its proxy asleep, is asked by who waits: a line goes out, and tells that the lane is
+ * gone. */
+static void test_an_idle_lane_is_asked(void **state)
+{
+    (void)state;
+    for (int end = 0; end < 2; end++) {
+        struct gf_reason why = { "" };
+        struct net_world w;
+
+        want_seed();
+        net_world_open(&w, &(struct net_want){ .channels = 3, .group = 1 });
+        for (uint64_t sleeps = 0; sleeps < 3; sleeps++) {
+            net_world_await_sleep(&w, end, sleeps);
+            gf_connector_ask(&w.play.ends[end]);
+        }
+        assert_int_equal(gf_abort_check(&w.nodes[end].abort, &why), GF_OK);
+        assert_true(net_world_counts(&w, end).line_puts > 0);
+        net_world_close(&w);
+
+        want_seed();
+        gftest_soft_wants.drop[GFTEST_SOFT_LINES] = 1;
+        net_world_open(&w, &(struct net_want){ .channels = 3, .group = 1 });
+        net_world_await_sleep(&w, end, 0);
+        while (gf_abort_check(&w.nodes[end].abort, &why) == GF_OK) {
+            gf_connector_ask(&w.play.ends[end]);
+            sched_yield();
+        }
+        assert_non_null(strstr(why.text, end == PLAY_SENDER ? "the connection to rank 0 by net: soft wire: the test has dropped"
+                                                            : "the connection from rank 1 by net: soft wire: the test has"));
+        net_world_close(&w);
+    }
+}
+
 /* What cannot be served is refused when it is set up, with a sentence. */
 static void test_refusals(void **state)
 {
@@ -263,7 +296,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_broken_lanes), cmocka_unit_test(test_wrong_credits), cmocka_unit_test(test_wrong_lengths),
-        cmocka_unit_test(test_aborts_are_told), cmocka_unit_test(test_refusals), cmocka_unit_test(test_disagreements),
+        cmocka_unit_test(test_aborts_are_told), cmocka_unit_test(test_an_idle_lane_is_asked), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_disagreements),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
