@@ -4,11 +4,12 @@
 # Runs a command on a kernel that has verbs, where this machine has no network adapter for them: a virtual machine, or two with a
 # link between them, with soft-RoCE (rdma_rxe), the adapter rxe0. Takes 5 to 15 s to start, and no rights.
 #
-#   verbs_vm.sh [--nodes N] [--timeout S] [--keep] COMMAND [ARGUMENT]...
+#   verbs_vm.sh [--nodes N] [--timeout S] [--keep] [--or-skip] COMMAND [ARGUMENT]...
 #       --nodes N      1 (default) or 2 machines; the command runs on the first, node1, and `vm-rsh node2 COMMAND` runs one on the
 #                      second. mpirun is told to use it, so `mpirun --host node1,node2` works
 #       --timeout S    ends it after S seconds, the start included (default 300)
 #       --keep         keeps the folder of the run, and says where it is
+#       --or-skip      for tests: 77 where this machine lacks something, and says what
 #   verbs_vm.sh --install     puts a kernel into GF_VM_CACHE (default ~/.cache/gpufifo-vm); it is downloaded as Debian's package
 #   verbs_vm.sh --lacks       prints what this machine lacks for this; nothing: all is there
 #
@@ -26,12 +27,13 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/vm/kernel.sh
 . "$here/kernel.sh"
 
-nodes=1 limit=300 keep=""
+nodes=1 limit=300 keep="" or_skip=""
 while [ $# -gt 0 ]; do
     case $1 in
     --nodes) nodes=$2 && shift ;;
     --timeout) limit=$2 && shift ;;
     --keep) keep=1 ;;
+    --or-skip) or_skip=1 ;;
     --install) vm_install && exit ;;
     --lacks) vm_lacks && exit ;;
     -*) die "unknown option $1" ;;
@@ -46,6 +48,10 @@ case $nodes in
 *) die "--nodes $nodes: 1 or 2" ;;
 esac
 lacks=$(vm_lacks)
+if [ -n "$lacks" ] && [ -n "$or_skip" ]; then
+    echo "skipped: no virtual machine with verbs can be made: there is no ${lacks//$'\n'/, no }"
+    exit 77
+fi
 [ -z "$lacks" ] || die "this machine lacks: ${lacks//$'\n'/, }"
 
 run=$(mktemp -d "${TMPDIR:-/tmp}/verbs-vm.XXXXXX") || die "cannot make a folder"
