@@ -32,12 +32,31 @@ static gf_status wait_for_line(struct gftest_messages *m, const char *line)
     return status;
 }
 
-/* Launches a kernel that ends when words[0] is not 0, and waits until it runs. */
-static int hold_device(struct gftest_rank *rank, struct gftest_messages *m, uint32_t *words)
+enum { HOLDER = 2, COUNT = 5 };
+
+/* How long a launch may take to start: slices_us, and start_us = 0. Where kernels run side by side, that is nothing. */
+struct patience {
+    uint32_t slices_us;
+    bool side_by_side;
+};
+
+/* Three processes on a device that runs kernels of one at a time ("solo"). */
+struct held {
+    struct gftest_messages m;
+    char *buffer;                  /* device memory, COUNT * ROOM */
+    struct gf_offer_name names[COUNT];    /* of what the sender has there */
+    uint32_t *words;               /* the holder's, pinned: nonzero lets its kernel go */
+};
+
+/* The holder's kernel runs and keeps all others from the device. */
+static int hold(struct gftest_rank *rank, struct held *h)
 {
-    char *memory = gftest_alloc(m, GF_MEMORY_DEVICE, 1024), *seen = gf_device_kernel_address(m->device, memory);
-    char *seen_words = gf_device_kernel_address(m->device, words);
+    struct gftest_messages *m = &h->m;
+    char *memory = gftest_alloc(m, GF_MEMORY_DEVICE, 1024);
     struct gf_reason why = { "" };
+
+    h->words = gftest_alloc(m, GF_MEMORY_PINNED, GF_LINE);
+    char *seen = gf_device_kernel_address(m->device, memory), *seen_words = gf_device_kernel_address(m->device, h->words);
     struct gf_one_shot_work work = {
         .task = { .ranks = 2, .abort = (uint32_t *)(void *)seen_words, .blocks_done = (uint32_t *)(void *)(seen + 512),
                   .error = (uint32_t *)(void *)(seen_words + 8), .done = (uint64_t *)(void *)(seen_words + 16), .ticket = 1 },
@@ -48,64 +67,108 @@ static int hold_device(struct gftest_rank *rank, struct gftest_messages *m, uint
     work.peers[1] = (struct gf_peer_slots){ .to = seen, .from = seen + 256 };
     GFTEST_CHECK(rank, gf_device_launch(m->device, m->stream, GF_KERNEL_ALLREDUCE_ONE_SHOT, 1, 32, &work, sizeof work,
                                         &why) == GF_OK, "%s", why.text);
-    GFTEST_CHECK(rank, wait_for_line(m, memory + 64) == GF_OK);         /* of epoch 1: in the second slot */
+    GFTEST_CHECK(rank, wait_for_line(m, memory + 64) == GF_OK);    /* of epoch 1: in the second slot */
     return 0;
 }
 
-/* A kernel of a third process keeps all others from the device ("solo"), and it ends only when the message has arrived. */
-static int held_body(struct gftest_rank *rank)
+/* If the holder's kernel still runs; and it lets go. */
+static int let_go(struct gftest_rank *rank, struct held *h)
 {
-    enum { HOLDER = 2, COUNT = 5 };
-    struct gf_pull_config config = gftest_pull_config();
-    struct gftest_messages m;
-    struct gf_reason why = { "" };
-    uint32_t *words = NULL;
-
-    config.start_us = config.slices_us = 0;
-    GFTEST_CHECK(rank, gftest_end_open(rank, &config, &m) == GF_OK);
-    char *buffer = gftest_alloc(&m, GF_MEMORY_DEVICE, COUNT * ROOM);
-    struct gf_offer_name names[COUNT];
-
     if (rank->rank == HOLDER) {
-        words = gftest_alloc(&m, GF_MEMORY_PINNED, GF_LINE);
-        GFTEST_CHECK(rank, hold_device(rank, &m, words) == 0);
+        GFTEST_CHECK(rank, gf_device_stream_query(h->m.device, h->m.stream) == GF_IN_PROGRESS, "it held nobody back");
+        __atomic_store_n(h->words, 1, __ATOMIC_RELEASE);
+        GFTEST_CHECK(rank, gf_device_stream_sync(h->m.device, h->m.stream) == GF_OK);
     }
+    return 0;
+}
+
+/* All is open, the holder holds, and the sender has offered its messages. */
+static int open_held(struct gftest_rank *rank, struct held *h)
+{
+    const struct patience *patience = rank->argument;
+    struct gf_pull_config config = gftest_pull_config();
+    struct gf_reason why = { "" };
+
+    config.start_us = config.solo_bytes = 0;
+    config.slices_us = patience->slices_us;
+    GFTEST_CHECK(rank, gftest_end_open(rank, &config, &h->m) == GF_OK);
+    h->m.device->caps.concurrent_processes = patience->side_by_side;
+    h->buffer = gftest_alloc(&h->m, GF_MEMORY_DEVICE, COUNT * ROOM);
+    GFTEST_CHECK(rank, rank->rank != HOLDER || hold(rank, h) == 0);
     gftest_barrier(rank);
     for (size_t i = 0; i < COUNT && rank->rank == SENDER; i++) {
-        gftest_write(&m, buffer + i * ROOM, ROOM, i);
-        GFTEST_CHECK(rank, gftest_offer(&m, buffer + i * ROOM, ROOM, false, &names[i], &why) == GF_OK, "%s", why.text);
+        gftest_write(&h->m, h->buffer + i * ROOM, ROOM, i);
+        GFTEST_CHECK(rank, gftest_offer(&h->m, h->buffer + i * ROOM, ROOM, false, &h->names[i], &why) == GF_OK, "%s", why.text);
     }
-    gftest_tell(&m, SENDER, names, sizeof names);
+    gftest_tell(&h->m, SENDER, h->names, sizeof h->names);
+    return 0;
+}
+
+/* The holder lets go only when the messages have arrived. */
+static int held_body(struct gftest_rank *rank)
+{
+    struct gf_reason why = { "" };
+    struct held h;
+
+    GFTEST_CHECK(rank, open_held(rank, &h) == 0);
     for (size_t i = 0; i < COUNT; i++) {
+        char *buffer = h.buffer + i * ROOM;
+
         if (rank->rank == RECEIVER) {
-            GFTEST_CHECK(rank, gftest_fetch(&m, &names[i], buffer + i * ROOM, ROOM - i, &why) == GF_OK, "%s", why.text);
-            GFTEST_CHECK(rank, gftest_holds(&m, buffer + i * ROOM, ROOM - i, i), "message %zu", i);
-            gftest_write(&m, buffer + i * ROOM, ROOM, 100);
+            GFTEST_CHECK(rank, gftest_fetch(&h.m, &h.names[i], buffer, ROOM - i, &why) == GF_OK, "%s", why.text);
+            GFTEST_CHECK(rank, gftest_holds(&h.m, buffer, ROOM - i, i), "message %zu", i);
+            gftest_write(&h.m, buffer, ROOM, 100);
         } else if (rank->rank == SENDER) {
-            GFTEST_CHECK(rank, gftest_wait_offer(&m, names[i].index, &why) == GF_OK, "%s", why.text);
-            gftest_write(&m, buffer + i * ROOM, ROOM, 100);
+            GFTEST_CHECK(rank, gftest_wait_offer(&h.m, h.names[i].index, &why) == GF_OK, "%s", why.text);
+            gftest_write(&h.m, buffer, ROOM, 100);
         }
     }
     gftest_barrier(rank);
-    if (rank->rank == HOLDER) {
-        GFTEST_CHECK(rank, gf_device_stream_query(m.device, m.stream) == GF_IN_PROGRESS, "it held nobody back");
-        __atomic_store_n(words, 1, __ATOMIC_RELEASE);
-        GFTEST_CHECK(rank, gf_device_stream_sync(m.device, m.stream) == GF_OK);
-    }
+    GFTEST_CHECK(rank, let_go(rank, &h) == 0);
     gftest_barrier(rank);
     if (rank->rank == RECEIVER) {
-        struct gf_pull_statistics s = gf_pull_engine_statistics(m.engine);
+        struct gf_pull_statistics s = gf_pull_engine_statistics(h.m.engine);
 
         GFTEST_CHECK(rank, s.rescued == 1 && s.launches == 1 && s.by_copy_engine == COUNT, "%llu of %llu launches rescued",
                      (unsigned long long)s.rescued, (unsigned long long)s.launches);
-        gf_pull_engine_destroy(m.engine);       /* the kernels that came late have gone */
-        m.engine = NULL;
+        gf_pull_engine_destroy(h.m.engine);       /* the kernels that came late have gone */
+        h.m.engine = NULL;
         for (size_t i = 0; i < COUNT; i++) {
-            GFTEST_CHECK(rank, gftest_holds(&m, buffer + i * ROOM, ROOM, 100), "message %zu was written again", i);
+            GFTEST_CHECK(rank, gftest_holds(&h.m, h.buffer + i * ROOM, ROOM, 100), "message %zu was written again", i);
         }
     }
     gftest_barrier(rank);
-    gftest_messages_close(&m);
+    gftest_messages_close(&h.m);
+    return 0;
+}
+
+/* The holder's turn may still end: the kernel is waited for, and moves the message. */
+static int turns_body(struct gftest_rank *rank)
+{
+    enum { LOOKS = 2000 };
+    struct gf_reason why = { "" };
+    struct gf_pull pull;
+    struct held h;
+
+    GFTEST_CHECK(rank, open_held(rank, &h) == 0);
+    if (rank->rank == RECEIVER) {
+        GFTEST_CHECK(rank, gf_pull_start(h.m.engine, &h.names[0], h.buffer, NULL, ROOM, &pull, &why) == GF_OK, "%s", why.text);
+        for (int look = 0; look < LOOKS; look++) {
+            gftest_turn(&h.m);
+        }
+    }
+    gftest_barrier(rank);
+    GFTEST_CHECK(rank, let_go(rank, &h) == 0);
+    if (rank->rank == RECEIVER) {
+        GFTEST_CHECK(rank, gftest_wait_pull(&h.m, &pull, &why) == GF_OK, "%s", why.text);
+        GFTEST_CHECK(rank, gftest_holds(&h.m, h.buffer, ROOM, 0));
+        struct gf_pull_statistics s = gf_pull_engine_statistics(h.m.engine);
+
+        GFTEST_CHECK(rank, s.rescued == 0 && s.launches == 1 && s.by_copy_engine == 0, "%llu of %llu launches rescued",
+                     (unsigned long long)s.rescued, (unsigned long long)s.launches);
+    }
+    gftest_barrier(rank);
+    gftest_messages_close(&h.m);
     return 0;
 }
 
@@ -113,7 +176,7 @@ static int held_body(struct gftest_rank *rank)
  * afterwards. The engine is left alone with some of them for a while. */
 static int again_body(struct gftest_rank *rank)
 {
-    enum { COUNT = 150 };
+    enum { MESSAGES = 150 };
     struct gf_pull_config config = gftest_pull_config();
     struct gftest_messages m;
     struct gf_reason why = { "" };
@@ -123,7 +186,7 @@ static int again_body(struct gftest_rank *rank)
     GFTEST_CHECK(rank, gftest_end_open(rank, &config, &m) == GF_OK);
     char *buffer = gftest_alloc(&m, GF_MEMORY_DEVICE, ROOM);
 
-    for (uint64_t i = 0; i < COUNT; i++) {
+    for (uint64_t i = 0; i < MESSAGES; i++) {
         struct gf_offer_name name;
         size_t bytes = 1 + i * 1733 % ROOM;
 
@@ -226,8 +289,13 @@ static void expect(const char *emulated, int ranks, int (*body)(struct gftest_ra
 
 static void test_kernels_that_cannot_start(void **state)
 {
+    struct patience none = { .slices_us = 0 }, no_turns = { .slices_us = UINT32_MAX, .side_by_side = true };
+    struct patience turns = { .slices_us = UINT32_MAX };
+
     (void)state;
-    expect("solo", 3, held_body, NULL);
+    expect("solo", 3, held_body, &none);
+    expect("solo", 3, held_body, &no_turns);
+    expect("solo", 3, turns_body, &turns);
     expect("", 2, again_body, NULL);
     expect("weak,team=2", 2, again_body, NULL);
 }
