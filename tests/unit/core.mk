@@ -14,6 +14,7 @@ tests_core_programs = \
     tests/unit/test_agent \
     tests/unit/test_agent_post \
     tests/unit/test_carrier \
+    tests/unit/test_carrier_trouble \
     tests/unit/test_connector \
     tests/unit/test_copied \
     tests/unit/test_core_agent \
@@ -52,7 +53,7 @@ tests_core_programs = \
 check_PROGRAMS += $(tests_core_programs) tests/unit/setup_figures
 TESTS += $(tests_core_programs) tests/unit/scaling.sh
 # The pump's thread and the caller's.
-THREAD_TESTS += tests/unit/test_carrier tests/unit/test_pipe
+THREAD_TESTS += tests/unit/test_carrier tests/unit/test_carrier_trouble tests/unit/test_pipe
 # The proxy's thread, a copy engine and two that play kernels.
 THREAD_TESTS += tests/unit/test_copied tests/unit/test_net tests/unit/test_net_trouble tests/unit/test_proxy
 
@@ -76,8 +77,10 @@ tests_support_libgdrapi_la_SOURCES = tests/support/fake_gdrapi.c tests/support/f
 tests_support_libgdrapi_la_LDFLAGS = $(AM_LDFLAGS) -version-info 2:0:0 -shared -rpath /nowhere
 tests_unit_test_net_trouble_SOURCES = tests/unit/test_net_trouble.c $(tests_net_sources)
 tests_unit_test_net_trouble_LDADD = $(tests_core_libs)
-tests_unit_test_carrier_SOURCES = tests/unit/test_carrier.c tests/unit/carrier_world.c tests/unit/carrier_world.h \
-    $(tests_played_sources)
+tests_carrier_sources = tests/unit/carrier_world.c tests/unit/carrier_world.h $(tests_played_sources)
+tests_unit_test_carrier_SOURCES = tests/unit/test_carrier.c $(tests_carrier_sources)
+tests_unit_test_carrier_trouble_SOURCES = tests/unit/test_carrier_trouble.c $(tests_carrier_sources)
+tests_unit_test_carrier_trouble_LDADD = $(tests_core_libs)
 tests_unit_test_carrier_LDADD = $(tests_core_libs)
 tests_unit_test_agent_SOURCES = tests/unit/test_agent.c tests/unit/agent_device.c tests/unit/agent_device.h
 tests_unit_test_agent_LDADD = $(tests_core_libs)

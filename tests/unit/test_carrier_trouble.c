@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Lanes of messages over a network that break: at each kind of operation, by an end that gives up, by words that are wrong.
+ *   GPUFIFO_TEST_SEED: the seed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/support/soft_wire.h"
+#include "tests/unit/carrier_world.h"
+#include "tests/unit/fifo_play.h"
+
+/* Afterwards each message has ended at both ends, right or with an error that names the peer, and the lane takes none. */
+static void expect_trouble(struct carrier_world *w, bool certain)
+{
+    enum { COUNT = 5 };
+    struct message m[COUNT], late;
+    int failures = 0;
+
+    for (int i = 0; i < COUNT; i++) {
+        message_make(w, &m[i], 0, (uint64_t)i + 1, 15000, 15000);
+        m[i].began = message_send(w, &m[i]) == GF_OK;
+        if (!m[i].began || message_receive(w, &m[i]) != GF_OK) {
+            m[i].received = GF_ERR_PEER;
+        }
+        m[i].sent = m[i].began ? GF_IN_PROGRESS : GF_ERR_PEER;
+    }
+    messages_await(w, m, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        if (m[i].received == GF_OK) {
+            message_expect_data(&m[i]);
+        } else if (m[i].began) {
+            assert_int_equal(m[i].received, GF_ERR_PEER);
+            expect_rank(&m[i].in_why, 6);
+        }
+        if (m[i].sent != GF_OK) {
+            assert_int_equal(m[i].sent, GF_ERR_PEER);
+            expect_rank(&m[i].out_why, 7);
+        }
+        failures += m[i].received != GF_OK;
+        message_unmake(w, &m[i]);
+    }
+    if (certain) {
+        assert_true(failures > 0);
+    }
+    message_make(w, &late, 0, 99, 100, 100);
+    if (failures > 0) {
+        assert_int_equal(message_send(w, &late), GF_ERR_UNSUPPORTED);
+        expect_rank(&late.out_why, 7);
+        assert_int_equal(message_receive(w, &late), GF_ERR_PEER);
+        expect_rank(&late.in_why, 6);
+    }
+    message_unmake(w, &late);
+}
+
+/* The lane breaks with the n-th operation of each kind. */
+static void test_dropped(void **state)
+{
+    static const enum gftest_soft_kind kinds[] = { GFTEST_SOFT_PUT, GFTEST_SOFT_NOTIFY, GFTEST_SOFT_LINES, GFTEST_SOFT_FLUSH,
+                                                   GFTEST_SOFT_TAKE };
+
+    (void)state;
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+        for (uint32_t n = 1; n <= 4; n++) {
+            struct carrier_world w;
+
+            gftest_soft_wants = (struct gftest_soft_wants){ .put_bytes = 4000 };
+            carrier_world_open(&w, n % 2 || kinds[kind] == GFTEST_SOFT_FLUSH ? GF_CHOICE_YES : GF_CHOICE_NO, play_seed() + n);
+            gftest_soft_wants.drop[kinds[kind]] = n;
+            expect_trouble(&w, kinds[kind] != GFTEST_SOFT_PUT || n % 2);
+            carrier_world_close(&w);
+        }
+    }
+}
+
+/* One end gives up by itself: the other one learns of it. */
+static void test_gives_up(void **state)
+{
+    (void)state;
+    for (int choice = 0; choice < 2; choice++) {
+        struct carrier_world w;
+
+        carrier_world_open(&w, choice ? GF_CHOICE_YES : GF_CHOICE_NO, play_seed());
+        assert_int_equal(gf_fault_parse("wire:3", 0, &w.faults[0], NULL), GF_OK);
+        expect_trouble(&w, true);
+        carrier_world_close(&w);
+    }
+}
+
+static void spoil_credit(enum gftest_soft_kind kind, void *data, size_t bytes, uint32_t *immediate)
+{
+    (void)bytes;
+    (void)immediate;
+    if (kind == GFTEST_SOFT_LINES) {
+        ((uint64_t *)data)[3] += 1 << 20;
+    }
+}
+
+static void spoil_notification(enum gftest_soft_kind kind, void *data, size_t bytes, uint32_t *immediate)
+{
+    (void)data;
+    (void)bytes;
+    *immediate += kind == GFTEST_SOFT_NOTIFY ? 2 : 0;
+}
+
+static void test_wrong_words(void **state)
+{
+    static void (*const spoil[])(enum gftest_soft_kind, void *, size_t, uint32_t *) = { spoil_credit, spoil_notification };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct carrier_world w;
+
+        carrier_world_open(&w, GF_CHOICE_YES, play_seed());
+        gftest_soft_wants.tamper = spoil[i];
+        expect_trouble(&w, true);
+        carrier_world_close(&w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dropped), cmocka_unit_test(test_gives_up), cmocka_unit_test(test_wrong_words),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
