@@ -2,21 +2,13 @@
  *
  * Flights of a communicator, and who moves them on.
  */
-#include "mca_coll_gpufifo/flight.h"
+#include "mca_coll_gpufifo/flight_private.h"
 
 #include "opal/runtime/opal_progress.h"
 
 #include "mca_coll_gpufifo/agree.h"
-
-/* Of one communicator. Owned by the module. */
-struct gf_flights {
-    mca_coll_gpufifo_module_t *module;
-    gf_proxy *proxy;
-    struct gf_proxy_task task;
-    pthread_mutex_t lock;              /* guards what follows, the flights in it, and the communicator's device side while there
-                                          are any */
-    struct gf_flight *first, **end;    /* those that have not ended, in the order of their calls */
-};
+#include "mca_coll_gpufifo/mapped_buffer.h"
+#include "mca_coll_gpufifo/turns.h"
 
 /* Takes it out. From the store on it is its request's. */
 static void end(struct gf_flights *flights, struct gf_flight **link, enum gf_flight_state state)
@@ -35,12 +27,6 @@ static void conclude(struct gf_flights *flights, struct gf_flight **link, gf_sta
 {
     (*link)->status = status;
     end(flights, link, status == GF_OK ? GF_FLIGHT_LANDED : status == GF_ERR_UNSUPPORTED ? GF_FLIGHT_DIVERTED : GF_FLIGHT_FAILED);
-}
-
-/* Its request looks at it without the lock. */
-static void move_on(struct gf_flight *flight, enum gf_flight_state state)
-{
-    __atomic_store_n(&flight->state, state, __ATOMIC_RELAXED);
 }
 
 static struct gf_agree_later *side_of(const struct gf_flights *flights)
@@ -62,26 +48,31 @@ static void ask(struct gf_flights *flights)
             continue;
         }
         if (verdict == GF_AGREE_NATIVE) {
-            move_on(flight, GF_FLIGHT_AGREED);
+            gf_flight_move_on(flight, GF_FLIGHT_AGREED);
         }
         link = &flight->next;
     }
+}
+
+static void drop(struct gf_flights *flights, struct gf_flight *flight)
+{
+    gf_agree_later_drop(side_of(flights), &flight->ticket);
 }
 
 /* Moves the first one on. True: it has ended. */
 static bool fly(struct gf_flights *flights)
 {
     struct gf_flight *flight = flights->first;
-    gf_comm *comm = flights->module->device_comm;
+    gf_comm *comm = flights->comm;
     gf_status status = GF_IN_PROGRESS;
 
     if (flight && flight->state == GF_FLIGHT_AGREED && (status = flight->start(comm, flight, &flight->why)) == GF_OK) {
-        move_on(flight, GF_FLIGHT_ALOFT);
+        gf_flight_move_on(flight, GF_FLIGHT_ALOFT);
     }
     if (flight && flight->state == GF_FLIGHT_ALOFT) {
         status = gf_mapped_call_poll(comm, &flight->call, &flight->why);
         if (status == GF_OK && flight->finish) {
-            move_on(flight, GF_FLIGHT_LANDING);
+            gf_flight_move_on(flight, GF_FLIGHT_LANDING);
         }
     }
     if (flight && flight->state == GF_FLIGHT_LANDING) {
@@ -107,8 +98,8 @@ static void fail_all(struct gf_flights *flights, gf_status cause, const struct g
     }
     while (*link) {
         (*link)->why = *why;
-        if ((*link)->state == GF_FLIGHT_ASKED) {
-            gf_agree_later_drop(side_of(flights), &(*link)->ticket);
+        if ((*link)->state == GF_FLIGHT_ASKED && flights->drop) {
+            flights->drop(flights, *link);
         }
         conclude(flights, link, cause);
     }
@@ -123,11 +114,11 @@ static enum gf_proxy_turn step(struct gf_flights *flights)
     if (!flights->first) {
         return GF_PROXY_IDLE;
     }
-    status = gf_comm_look(flights->module->device_comm, &why);
+    status = gf_comm_look(flights->comm, &why);
     if (status != GF_OK) {
         fail_all(flights, status, &why);
     }
-    ask(flights);
+    flights->ask(flights);
     if (fly(flights)) {
         return GF_PROXY_MOVED;
     }
@@ -148,17 +139,29 @@ static enum gf_proxy_turn turn(void *ctx)
     return turn;
 }
 
-/* Null: there is no thread to move them on. */
-static struct gf_flights *open_flights(mca_coll_gpufifo_module_t *module)
+gf_status gf_flight_locate(const struct gf_flight *flight, gf_comm *comm, struct gf_mapped_buffer *send,
+                           struct gf_mapped_buffer *recv, struct gf_reason *why)
 {
-    struct gf_flights *flights = module->flights;
+    if (flight->started == 0 ||
+        ((!send->address || gf_mapped_buffer_locate(send)) && (!recv->address || gf_mapped_buffer_locate(recv)))) {
+        return GF_OK;
+    }
+    gf_reason_set(why, "a buffer of a persistent operation is no device memory any more: free the request before its buffers");
+    gf_comm_abort(comm, why->text);
+    return GF_ERR_INVALID;
+}
+
+struct gf_flights *gf_flights_create(mca_coll_gpufifo_module_t *module, gf_comm *comm)
+{
+    struct gf_flights *flights;
     gf_device *device = gf_component_device(module->device_ordinal, NULL);
     gf_proxy *proxy = device ? gf_component_proxy(device) : NULL;
 
-    if (flights || !proxy || (flights = calloc(1, sizeof *flights)) == NULL) {
-        return flights;
+    if (!proxy || (flights = calloc(1, sizeof *flights)) == NULL) {
+        return NULL;
     }
-    *flights = (struct gf_flights){.module = module, .proxy = proxy, .task = {.turn = turn, .ctx = flights}};
+    *flights = (struct gf_flights){.module = module, .comm = comm, .proxy = proxy, .task = {.turn = turn, .ctx = flights},
+                                   .ask = ask, .drop = drop};
     flights->end = &flights->first;
     pthread_mutex_init(&flights->lock, NULL);
     if (gf_proxy_add(proxy, &flights->task, NULL) != GF_OK) {
@@ -166,47 +169,55 @@ static struct gf_flights *open_flights(mca_coll_gpufifo_module_t *module)
         free(flights);
         return NULL;
     }
-    module->flights = flights;
     return flights;
+}
+
+void gf_flights_destroy(struct gf_flights *flights)
+{
+    gf_flights_wait(flights);
+    gf_proxy_remove(flights->proxy, &flights->task);
+    pthread_mutex_destroy(&flights->lock);
+    free(flights);
 }
 
 const char *gf_flight_obstacle(mca_coll_gpufifo_module_t *module)
 {
-    if (gf_mpi_threads()) {
-        return "several threads may be in MPI, where the order in which the saved component is called could not be kept";
-    }
-    if (ompi_comm_size(module->comm) == 1) {
-        return "it has one rank";
-    }
     if (!module->device_comm || !gf_comm_maps(module->device_comm)) {
         return "no blocking call has set up this communicator for mapped buffers yet";
     }
-    if (!open_flights(module)) {
+    if (!module->flights) {
+        module->flights = gf_flights_create(module, module->device_comm);
+    }
+    if (!module->flights) {
         return "there is no thread to go on with it";
     }
     return gf_agree_may_enter_later(module) ? NULL : "this communicator cannot use the device";
 }
 
-void gf_flight_depart(mca_coll_gpufifo_module_t *module, struct gf_flight *flight)
+void gf_flights_add(struct gf_flights *flights, struct gf_flight *flight)
 {
-    struct gf_flights *flights = module->flights;
-
     flight->next = NULL;
+    flight->flights = flights;
     flight->state = GF_FLIGHT_ASKED;
-    gf_agree_enter_later(module, &flight->ticket);
     pthread_mutex_lock(&flights->lock);
     *flights->end = flight;
     flights->end = &flight->next;
     pthread_mutex_unlock(&flights->lock);
-    gf_proxy_wake(flights->proxy);
 }
 
-gf_status gf_flight_poll(mca_coll_gpufifo_module_t *module, struct gf_flight *flight, struct gf_reason *why)
+void gf_flight_depart(mca_coll_gpufifo_module_t *module, struct gf_flight *flight)
+{
+    gf_agree_enter_later(module, &flight->ticket);
+    gf_flights_add(module->flights, flight);
+    gf_proxy_wake(module->flights->proxy);
+}
+
+gf_status gf_flight_poll(struct gf_flight *flight, struct gf_reason *why)
 {
     enum gf_flight_state state = __atomic_load_n(&flight->state, __ATOMIC_ACQUIRE);
 
     if (state < GF_FLIGHT_LANDED) {
-        turn(module->flights);
+        turn(flight->flights);
         state = __atomic_load_n(&flight->state, __ATOMIC_ACQUIRE);
     }
     if (state < GF_FLIGHT_LANDED) {
@@ -218,9 +229,8 @@ gf_status gf_flight_poll(mca_coll_gpufifo_module_t *module, struct gf_flight *fl
     return flight->status;
 }
 
-void gf_flights_land_all(mca_coll_gpufifo_module_t *module)
+void gf_flights_wait(struct gf_flights *flights)
 {
-    struct gf_flights *flights = module->flights;
     bool empty = false;
 
     while (!empty) {
@@ -234,14 +244,9 @@ void gf_flights_land_all(mca_coll_gpufifo_module_t *module)
 
 void gf_flights_close(mca_coll_gpufifo_module_t *module)
 {
-    struct gf_flights *flights = module->flights;
-
-    if (!flights) {
-        return;
+    gf_turns_close(module);
+    if (module->flights) {
+        gf_flights_destroy(module->flights);
+        module->flights = NULL;
     }
-    gf_flights_land_all(module);
-    gf_proxy_remove(flights->proxy, &flights->task);
-    pthread_mutex_destroy(&flights->lock);
-    free(flights);
-    module->flights = NULL;
 }

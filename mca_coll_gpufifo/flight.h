@@ -28,7 +28,10 @@ enum gf_flight_state {
     GF_FLIGHT_FAILED
 };
 
-/* One operation. Owned by its request, which fills start; from depart until it has ended only flight.c touches it. */
+struct gf_flights;                     /* flight_private.h: those of a communicator that wait for each other */
+
+/* One operation. Owned by its request, which fills start; from depart until it has ended only flight.c touches it. A persistent
+ * one (turns.h) departs again with each start. */
 struct gf_flight {
     /* Starts the operation (gf_exchange_start and the like); what it needs is behind this struct. GF_IN_PROGRESS: this rank's
      * data are not ready yet, ask again. */
@@ -39,8 +42,12 @@ struct gf_flight {
     size_t bytes;                  /* of this rank's send side, for the counters */
     void (*release)(struct gf_flight *flight);     /* what it holds, when it is freed; null: nothing */
     struct gf_mapped_call call;
+    struct gf_flights *flights;
     struct gf_flight *next;
-    struct gf_agree_ticket ticket; /* of the call */
+    struct gf_agree_ticket ticket; /* of the call, if it is not persistent */
+    int slot;                      /* of a persistent one */
+    uint64_t started;              /* how often it was, with those that had the slot before */
+    bool has_turn;                 /* the leader has given it one for this start */
     enum gf_flight_state state;
     gf_status status;              /* of one that FAILED, or why one was DIVERTED */
     struct gf_reason why;
@@ -55,6 +62,11 @@ static inline void gf_flight_free(struct gf_flight *flight)
     free(flight);
 }
 
+/* For start: the buffers of a persistent one may be others by now, at the same addresses. Else nothing is done. An error is one
+ * for all ranks. */
+gf_status gf_flight_locate(const struct gf_flight *flight, gf_comm *comm, struct gf_mapped_buffer *send,
+                           struct gf_mapped_buffer *recv, struct gf_reason *why);
+
 /* Why this rank's next call cannot be a flight, or null. Then it counts as one with host buffers. */
 const char *gf_flight_obstacle(mca_coll_gpufifo_module_t *module);
 
@@ -63,19 +75,20 @@ void gf_flight_depart(mca_coll_gpufifo_module_t *module, struct gf_flight *fligh
 
 /* GF_IN_PROGRESS; GF_OK: it has landed; GF_ERR_UNSUPPORTED: diverted, on all ranks; else it has failed, and the communicator is
  * dead. Does a step, if no other thread does. */
-gf_status gf_flight_poll(mca_coll_gpufifo_module_t *module, struct gf_flight *flight, struct gf_reason *why);
+gf_status gf_flight_poll(struct gf_flight *flight, struct gf_reason *why);
 
-/* Waits until all have ended, and makes MPI's progress. */
-void gf_flights_land_all(mca_coll_gpufifo_module_t *module);
+/* Waits until all of these have ended, and makes MPI's progress. */
+void gf_flights_wait(struct gf_flights *flights);
 
+/* Of all but the persistent ones. */
 static inline void gf_flights_land(mca_coll_gpufifo_module_t *module)
 {
     if (__builtin_expect(module->flights != NULL, 0)) {
-        gf_flights_land_all(module);
+        gf_flights_wait(module->flights);
     }
 }
 
-/* The same, and there will be no more. */
+/* Waits for all, and there will be no more. */
 void gf_flights_close(mca_coll_gpufifo_module_t *module);
 
 #endif

@@ -12,6 +12,7 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/agree.c mca_coll_gpufifo/agree.h mca_coll_gpufifo/agree_board.c mca_coll_gpufifo/agree_board.h \
     mca_coll_gpufifo/card.c mca_coll_gpufifo/card.h mca_coll_gpufifo/nodes.c mca_coll_gpufifo/nodes.h \
     mca_coll_gpufifo/agree_later.c mca_coll_gpufifo/agree_later.h mca_coll_gpufifo/flight.c mca_coll_gpufifo/flight.h \
+    mca_coll_gpufifo/flight_private.h mca_coll_gpufifo/turns.c mca_coll_gpufifo/turns.h \
     mca_coll_gpufifo/request_flight.c mca_coll_gpufifo/request_private.h \
     mca_coll_gpufifo/agree_map.c mca_coll_gpufifo/agree_map.h mca_coll_gpufifo/agree_nodes.c mca_coll_gpufifo/agree_nodes.h \
     mca_coll_gpufifo/ballot.c mca_coll_gpufifo/ballot.h mca_coll_gpufifo/arming.c mca_coll_gpufifo/arming.h \
@@ -19,7 +20,7 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/bootstrap.c mca_coll_gpufifo/bootstrap.h \
     mca_coll_gpufifo/freed.c mca_coll_gpufifo/freed.h \
     mca_coll_gpufifo/net.c mca_coll_gpufifo/net.h mca_coll_gpufifo/native.c mca_coll_gpufifo/native.h mca_coll_gpufifo/mapped.c \
-    mca_coll_gpufifo/mapped.h \
+    mca_coll_gpufifo/mapped.h mca_coll_gpufifo/mapped_buffer.h \
     mca_coll_gpufifo/mapped_blocks.c mca_coll_gpufifo/mapped_blocks.h \
     mca_coll_gpufifo/mapped_pack.c mca_coll_gpufifo/mapped_pack.h \
     mca_coll_gpufifo/neighbours.c mca_coll_gpufifo/neighbours.h \
@@ -69,7 +70,8 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/request.c mca_coll_gpufifo/request.h \
     mca_coll_gpufifo/coll/coll.h mca_coll_gpufifo/coll/describe.h \
     mca_coll_gpufifo/coll/allgather.c mca_coll_gpufifo/coll/alltoall.c mca_coll_gpufifo/coll/bcast.c \
-    mca_coll_gpufifo/coll/gather.c mca_coll_gpufifo/coll/neighbor.c mca_coll_gpufifo/coll/reduce.c \
+    mca_coll_gpufifo/coll/gather.c mca_coll_gpufifo/coll/neighbor_allgather.c \
+    mca_coll_gpufifo/coll/neighbor_alltoall.c mca_coll_gpufifo/coll/reduce.c \
     mca_coll_gpufifo/coll/reduce_local.c mca_coll_gpufifo/coll/reduce_scatter.c mca_coll_gpufifo/coll/scan.c \
     mca_coll_gpufifo/coll/scatter.c
 

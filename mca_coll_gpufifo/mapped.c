@@ -82,8 +82,9 @@ struct exchange_flight {
 static gf_status start_flight(gf_comm *comm, struct gf_flight *flight, struct gf_reason *why)
 {
     struct exchange_flight *mine = (struct exchange_flight *)flight;
-    gf_status status = gf_mapped_pack_poll(&mine->packing, why);
+    gf_status status = gf_flight_locate(flight, comm, &mine->exchange.send, &mine->exchange.recv, why);
 
+    status = status == GF_OK ? gf_mapped_pack_poll(&mine->packing, why) : status;
     if (status != GF_OK) {
         if (status != GF_IN_PROGRESS) {
             gf_comm_abort(comm, why->text);       /* the others are on their way into the exchange */
@@ -121,15 +122,15 @@ static struct gf_flight *board(struct gf_native_call *native)
     return (struct gf_flight *)mine;
 }
 
-bool gf_mapped_depart(struct gf_stage_call *stage, enum gf_exchange_kind kind, const struct gf_saved_call *saved,
-                      const char *function, ompi_request_t **request)
+bool gf_mapped_later(struct gf_stage_call *stage, enum gf_exchange_kind kind, const struct gf_saved_call *saved,
+                     enum gf_native_later form, const char *function, ompi_request_t **request)
 {
     struct gf_exchange exchange;
     struct call call = {.native = {.stage = stage, .module = saved->module, .function = function, .describe = describe,
-                                   .board = board},
+                                   .board = board, .saved = saved, .request = request},
                         .kind = kind, .root = saved->root, .exchange = &exchange};
 
-    bool gone = gf_native_call_depart(&call.native, saved, request);
+    bool gone = gf_native_call_later(&call.native, form);
 
     gf_mapped_pack_release(&call.packing);
     return gone;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "mca_coll_gpufifo/device_memory.h"
+#include "mca_coll_gpufifo/mapped_buffer.h"
 #include "mca_coll_gpufifo/neighbours.h"
 
 /* Whom the parts of one side are for, or from. */
@@ -121,9 +122,7 @@ static bool place_blocks(void *user, const struct gf_block *found, int ranks, st
     }
     buffer->address = gf_layout_address(user, low);
     buffer->bytes = (size_t)(high - low);
-    gf_memory_locate(buffer->address, &buffer->where);
-    return buffer->where.kind == GF_MEMORY_DEVICE &&
-           buffer->bytes <= buffer->where.size - (size_t)(buffer->address - (char *)buffer->where.base);
+    return gf_mapped_buffer_locate(buffer);
 }
 
 static const char *plan_packing(const struct side *give, const struct side *take, const struct gf_stage_buffer *from,

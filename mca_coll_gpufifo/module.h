@@ -20,6 +20,7 @@
 struct gf_agree;                       /* agree.h */
 struct gf_agree_map;                   /* agree_map.h */
 struct gf_flights;                     /* flight.h */
+struct gf_turns;                       /* turns.h */
 struct gf_mailbox;                     /* mailbox.h */
 struct gf_staging;                     /* stage_pool.h */
 struct gf_windows;                     /* onesided/windows.h */
@@ -112,6 +113,7 @@ typedef struct mca_coll_gpufifo_module_t {
     gf_comm *device_comm;              /* null until the first native call */
     int device_ordinal;                /* of device_comm */
     struct gf_flights *flights;        /* native calls that nobody waits for; null until the first (flight.h) */
+    struct gf_turns *turns;            /* of persistent operations; null until the first native one (turns.h) */
     struct gf_log log;                 /* of device_comm: lines that are the same on all ranks come from rank 0 only */
     bool told_staged;                  /* the log has told of a staged call (stage.c); under the component's lock */
     bool never_native;                 /* decided by all ranks: stage for ever; the reason was logged */

@@ -28,6 +28,29 @@ static int device_ranks(const mca_coll_gpufifo_module_t *module)
     return (local + devices - 1) / devices;
 }
 
+gf_status gf_native_comm_make(mca_coll_gpufifo_module_t *module, gf_comm **comm, struct gf_reason *why)
+{
+    gf_device *device = gf_component_device(module->device_ordinal, NULL);
+    const struct gf_agree_map *map = gf_agree_map_of(module);
+    struct gf_comm_setup setup = {
+        .config = &mca_coll_gpufifo_component.config,
+        .log = &module->log,
+        .name = gf_mpi_comm_name(module->comm),
+        .bootstrap = gf_bootstrap_of(module),
+        .device = device,
+        .transports = gf_transports,
+        .agent = device ? gf_component_agent(device) : NULL,
+        .imports = device ? gf_component_imports(device) : NULL,
+        .net = device ? gf_component_net(device) : NULL,
+        .proxy = device ? gf_component_proxy(device) : NULL,
+        .host_executor = &gf_host_sequenced,
+        .device_ranks = device_ranks(module),
+        .node = map ? map->node : 0,
+    };
+
+    return gf_comm_create(&setup, comm, why);
+}
+
 gf_status gf_native_comm(mca_coll_gpufifo_module_t *module, int ordinal, struct gf_reason *why)
 {
     gf_freed_look();
@@ -53,23 +76,7 @@ gf_status gf_native_comm(mca_coll_gpufifo_module_t *module, int ordinal, struct 
         module->log.verbose = GF_LOG_WARN;
     }
     module->device_ordinal = ordinal;
-    const struct gf_agree_map *map = gf_agree_map_of(module);
-    struct gf_comm_setup setup = {
-        .config = &mca_coll_gpufifo_component.config,
-        .log = &module->log,
-        .name = gf_mpi_comm_name(module->comm),
-        .bootstrap = bootstrap,
-        .device = device,
-        .transports = gf_transports,
-        .agent = device ? gf_component_agent(device) : NULL,
-        .imports = device ? gf_component_imports(device) : NULL,
-        .net = device ? gf_component_net(device) : NULL,
-        .proxy = device ? gf_component_proxy(device) : NULL,
-        .host_executor = &gf_host_sequenced,
-        .device_ranks = device_ranks(module),
-        .node = map ? map->node : 0,
-    };
-    status = gf_comm_create(&setup, &module->device_comm, why);
+    status = gf_native_comm_make(module, &module->device_comm, why);
     if (status != GF_OK) {
         gf_agree_give_up(module, why->text);
         return GF_ERR_UNSUPPORTED;
@@ -146,6 +153,22 @@ static bool has_data(const struct gf_stage_call *stage)
            gf_layout_any_byte(&stage->recv.out, &ignored);
 }
 
+/* Of one that may be staged later: whether the saved component can be called then, in the order that it goes by. */
+static const char *reason_against_later(const struct gf_native_call *call)
+{
+    if (gf_mpi_threads()) {
+        return "several threads may be in MPI, where the order in which the saved component is called could not be kept";
+    }
+    if (ompi_comm_size(call->module->comm) == 1) {
+        return "it has one rank";
+    }
+    if (!call->device && call->stage->send.user == MPI_IN_PLACE) {
+        return "it has no data, for which the saved component takes no place";
+    }
+    return gf_mpi_takes_places(call->saved->owner) ? NULL
+                                                   : "the saved component orders its operations in a way that is not known here";
+}
+
 /* Why this rank's part cannot be native, or null. */
 static const char *reason_against(struct gf_native_call *call)
 {
@@ -162,7 +185,7 @@ static const char *reason_against(struct gf_native_call *call)
     if (!reason && module->device_comm && module->device_ordinal != call->ordinal) {
         return "this rank's buffers are on another device than before";
     }
-    return reason;
+    return !reason && call->saved ? reason_against_later(call) : reason;
 }
 
 /* Is this call one that all ranks count, and has this rank device buffers, or no data? A call with host buffers has been entered
@@ -197,7 +220,7 @@ bool gf_native_call_run(struct gf_native_call *call)
     return reason ? enter_as_host(call, reason) : agree_and_run(call);
 }
 
-bool gf_native_call_depart(struct gf_native_call *call, const struct gf_saved_call *saved, ompi_request_t **request)
+bool gf_native_call_depart(struct gf_native_call *call)
 {
     struct gf_flight *flight = NULL;
 
@@ -206,12 +229,6 @@ bool gf_native_call_depart(struct gf_native_call *call, const struct gf_saved_ca
     }
     const char *reason = reason_against(call);
 
-    if (!reason && !call->device && call->stage->send.user == MPI_IN_PLACE) {
-        reason = "it has no data, for which the saved component takes no place";
-    }
-    if (!reason && !gf_mpi_takes_places(saved->owner)) {
-        reason = "the saved component orders its operations in a way that is not known here";
-    }
     if (!reason) {
         reason = gf_flight_obstacle(call->module);
     }
@@ -222,5 +239,22 @@ bool gf_native_call_depart(struct gf_native_call *call, const struct gf_saved_ca
         return enter_as_host(call, reason);
     }
     flight->bytes = gf_native_bytes(call->stage);
-    return gf_request_depart(call->stage, saved, call->function, flight, request) || call->stage->result != MPI_SUCCESS;
+    return gf_request_depart(call->stage, call->saved, call->function, flight, call->request) ||
+           call->stage->result != MPI_SUCCESS;
+}
+
+static gf_status book(struct gf_native_call *call, struct gf_reason *why)
+{
+    struct gf_flight *flight = call->board(call);
+
+    if (flight) {
+        flight->bytes = gf_native_bytes(call->stage);
+    }
+    return gf_request_book(call->stage, call->saved, call->function, flight, call->request, why);
+}
+
+bool gf_native_call_prepare(struct gf_native_call *call)
+{
+    call->run = book;
+    return gf_native_call_run(call);
 }

@@ -13,6 +13,9 @@
  * has this rank's buffers. GF_ERR_UNSUPPORTED on all ranks: there can be none, which has been logged; stage, now and for ever. */
 gf_status gf_native_comm(mca_coll_gpufifo_module_t *module, int ordinal, struct gf_reason *why);
 
+/* Collective: one more for this communicator, of the same device, when it has one. The caller's. */
+gf_status gf_native_comm_make(mca_coll_gpufifo_module_t *module, gf_comm **comm, struct gf_reason *why);
+
 /* This rank stages a call, for a reason. MPI_SUCCESS: it may, and where calls are asked for a line tells of it; else the MPI
  * error that strictness makes of it. amount, unit: of what the call moves. */
 int gf_native_refuse(const mca_coll_gpufifo_module_t *module, const char *function, size_t amount, const char *unit,
@@ -29,8 +32,10 @@ struct gf_native_call {
     const char *(*describe)(struct gf_native_call *call);
     /* Collective, when all ranks can: does it over module->device_comm, and counts it. */
     gf_status (*run)(struct gf_native_call *call, struct gf_reason *why);
-    /* Of a non-blocking one, in place of run: its flight, filled and on the heap; null: no memory. */
+    /* Of a non-blocking or persistent one, in place of run: its flight, filled and on the heap; null: no memory. */
     struct gf_flight *(*board)(struct gf_native_call *call);
+    const struct gf_saved_call *saved; /* of those: what staging it would call, after another rank or the buffers failed it */
+    ompi_request_t **request;          /* and where its request goes */
 };
 
 /* A rank with no data at all (counts of zero; nothing that is significant for its role) has no buffer by which device and host
@@ -41,9 +46,19 @@ struct gf_native_call {
  * Before gf_stage_begin. True: the call is done, or has failed; stage->result tells. */
 bool gf_native_call_run(struct gf_native_call *call);
 
-/* The same for a non-blocking one, before gf_request_begin. saved: what staging it would call. True: *request is its, or it has
- * failed. */
-bool gf_native_call_depart(struct gf_native_call *call, const struct gf_saved_call *saved, ompi_request_t **request);
+/* The same for a non-blocking one, before gf_request_begin. True: *request is its, or it has failed. */
+bool gf_native_call_depart(struct gf_native_call *call);
+
+/* The same for the initialisation of a persistent one, before gf_request_init. */
+bool gf_native_call_prepare(struct gf_native_call *call);
+
+/* Which of them. */
+enum gf_native_later { GF_NATIVE_NONBLOCKING, GF_NATIVE_PERSISTENT };
+
+static inline bool gf_native_call_later(struct gf_native_call *call, enum gf_native_later form)
+{
+    return form == GF_NATIVE_PERSISTENT ? gf_native_call_prepare(call) : gf_native_call_depart(call);
+}
 
 static inline bool gf_native_is_asked_for(void)
 {

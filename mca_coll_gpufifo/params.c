@@ -115,10 +115,10 @@ static void register_choices(mca_coll_gpufifo_component_t *component)
         MCA_BASE_VAR_TYPE_INT, pull_values, OPAL_INFO_LVL_6, &component->pull);
     gf_params_register_variable("mapped",
         "Whether collectives that move blocks (alltoall, allgather, bcast, gather, scatter, those among neighbours) or reduce "
-        "(reduce, reduce_scatter, scan, exscan), blocking or non-blocking, and iallreduce load from the peers' device buffers, "
-        "which all ranks of a node map: off (they are staged through host memory), kernel (each rank launches one), copy (copies "
-        "that the host starts; reductions are staged) or auto (kernel, where kernels of all ranks run at once, from buffers that "
-        "come again). All ranks must have the same value",
+        "(reduce, reduce_scatter, scan, exscan), blocking, non-blocking or persistent, and iallreduce and allreduce_init load "
+        "from the peers' device buffers, which all ranks of a node map: off (they are staged through host memory), kernel (each "
+        "rank launches one), copy (copies that the host starts; reductions are staged) or auto (kernel, where kernels of all "
+        "ranks run at once, from buffers that come again). All ranks must have the same value",
         MCA_BASE_VAR_TYPE_INT, mapped_values, OPAL_INFO_LVL_5, &component->mapped);
 }
 

@@ -8,6 +8,7 @@
 #include "mca_coll_gpufifo/datatype.h"
 #include "mca_coll_gpufifo/device_memory.h"
 #include "mca_coll_gpufifo/flight.h"
+#include "mca_coll_gpufifo/mapped_buffer.h"
 #include "mca_coll_gpufifo/op.h"
 #include "mca_coll_gpufifo/stage_pool.h"
 
@@ -39,9 +40,7 @@ static bool place(void *user, size_t bytes, struct gf_mapped_buffer *buffer)
         return true;
     }
     *buffer = (struct gf_mapped_buffer){.address = user, .bytes = bytes};
-    gf_memory_locate(user, &buffer->where);
-    return buffer->where.kind == GF_MEMORY_DEVICE &&
-           bytes <= buffer->where.size - (size_t)(buffer->address - (char *)buffer->where.base);
+    return gf_mapped_buffer_locate(buffer);
 }
 
 /* The contributions of which ranks this rank's elements are made of. */
@@ -162,9 +161,13 @@ struct reduction_flight {
 
 static gf_status start_flight(gf_comm *comm, struct gf_flight *flight, struct gf_reason *why)
 {
-    gf_status status = gf_reduce_start(comm, &((struct reduction_flight *)flight)->reduce, &flight->call, why);
+    struct gf_reduce *reduce = &((struct reduction_flight *)flight)->reduce;
+    gf_status status = gf_flight_locate(flight, comm, &reduce->send, &reduce->recv, why);
 
-    flight->path = last_path(comm);
+    if (status == GF_OK) {
+        status = gf_reduce_start(comm, reduce, &flight->call, why);
+        flight->path = last_path(comm);
+    }
     return status;
 }
 
@@ -188,13 +191,13 @@ static struct gf_flight *board(struct gf_native_call *native)
     return (struct gf_flight *)mine;
 }
 
-bool gf_reduction_depart(struct gf_stage_call *stage, const struct gf_reduction_call *what, const struct gf_saved_call *saved,
-                         const char *function, ompi_request_t **request)
+bool gf_reduction_later(struct gf_stage_call *stage, const struct gf_reduction_call *what, const struct gf_saved_call *saved,
+                        enum gf_native_later form, const char *function, ompi_request_t **request)
 {
     struct call call = {.native = {.stage = stage, .module = saved->module, .function = function, .describe = describe,
-                                   .board = board},
+                                   .board = board, .saved = saved, .request = request},
                         .what = what, .reduce = {.name = function}};
-    bool gone = gf_native_call_depart(&call.native, saved, request);
+    bool gone = gf_native_call_later(&call.native, form);
 
     release_aside(&call.aside);
     return gone;

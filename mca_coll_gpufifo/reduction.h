@@ -2,7 +2,7 @@
  *
  * Reductions other than the blocking allreduce, natively: from the peers' own buffers, which all ranks have mapped
  * (core/reduction.h). Only where coll_gpufifo_mapped asks for it; the blocking forms, and as flights (flight.h) the non-blocking
- * ones.
+ * and persistent ones.
  *
  * MPI's own types and operations, which the kernels know. Where a rank cannot, by its memory or its device, all stage.
  */
@@ -13,7 +13,7 @@
 
 enum gf_reduction_kind {
     GF_REDUCTION_REDUCE, GF_REDUCTION_SCATTER, GF_REDUCTION_SCAN, GF_REDUCTION_EXSCAN,
-    GF_REDUCTION_ALL                   /* non-blocking: every rank makes the whole result */
+    GF_REDUCTION_ALL                   /* not blocking: every rank makes the whole result */
 };
 
 /* What a call's description for staging does not tell. */
@@ -39,15 +39,17 @@ static inline bool gf_reduction_does(struct gf_stage_call *stage, const struct g
            gf_reduction_run(stage, what, function, module);
 }
 
-/* The same for a non-blocking one, between its description and gf_request_begin. saved: what staging it would call. */
-bool gf_reduction_depart(struct gf_stage_call *stage, const struct gf_reduction_call *what, const struct gf_saved_call *saved,
-                         const char *function, ompi_request_t **request);
+/* The same for a non-blocking one, between its description and gf_request_begin, or the initialisation of a persistent one,
+ * before gf_request_init. saved: what staging its start would call. */
+bool gf_reduction_later(struct gf_stage_call *stage, const struct gf_reduction_call *what, const struct gf_saved_call *saved,
+                        enum gf_native_later form, const char *function, ompi_request_t **request);
 
 static inline bool gf_reduction_departs(struct gf_stage_call *stage, const struct gf_reduction_call *what,
-                                        const struct gf_saved_call *saved, const char *function, ompi_request_t **request)
+                                        const struct gf_saved_call *saved, enum gf_native_later form, const char *function,
+                                        ompi_request_t **request)
 {
     return gf_native_is_asked_for() && what->count > 0 && !gf_native_passes(stage, &saved->module->super) &&
-           gf_reduction_depart(stage, what, saved, function, request);
+           gf_reduction_later(stage, what, saved, form, function, request);
 }
 
 #endif

@@ -85,7 +85,11 @@ void gf_request_enqueue(gf_stage_request_t *request, enum gf_request_phase phase
 void gf_request_give_back(gf_stage_request_t *request)
 {
     gf_stage_discard(&request->call);
-    gf_flight_free(request->flight);
+    if (request->flight && gf_request_outer(request)->req_persistent) {
+        gf_request_unbook(request);
+    } else {
+        gf_flight_free(request->flight);
+    }
     if (request->inner) {
         ompi_request_free(&request->inner);
     }
@@ -135,7 +139,8 @@ static void collect(struct gf_request_queue *queue, opal_list_t *ended)
 /* Tells the program. Afterwards the request is the program's, and may be gone. */
 static void complete(gf_stage_request_t *request)
 {
-    ompi_communicator_t *held = request->flight ? request->saved.module->comm : NULL;
+    bool persistent = gf_request_outer(request)->req_persistent;
+    ompi_communicator_t *held = request->flight && !persistent ? request->saved.module->comm : NULL;
     int expected = OWNER_PROGRAM;
     bool freed;
 
@@ -143,7 +148,7 @@ static void complete(gf_stage_request_t *request)
         gf_stage_settle(&request->call);
     }
     gf_request_outer(request)->req_status.MPI_ERROR = request->call.result;
-    if (!gf_request_outer(request)->req_persistent) {
+    if (request->flight || !persistent) {
         gf_stage_discard(&request->call);
         if (request->inner) {
             ompi_request_free(&request->inner);
@@ -224,6 +229,16 @@ static int start_inner(ompi_request_t *inner)
     return inner->req_start(1, &inner);
 }
 
+static void activate(gf_stage_request_t *request)
+{
+    ompi_request_t *it = gf_request_outer(request);
+
+    request->owner = OWNER_PROGRAM;
+    it->req_status.MPI_ERROR = MPI_SUCCESS;
+    it->req_complete = REQUEST_PENDING;
+    it->req_state = OMPI_REQUEST_ACTIVE;
+}
+
 /* MPI_Start does not call the error handler, so a failed start does. */
 static int start(gf_stage_request_t *request)
 {
@@ -231,12 +246,14 @@ static int start(gf_stage_request_t *request)
     struct gf_stage_call *call = &request->call;
 
     call->result = MPI_SUCCESS;
+    if (request->flight) {
+        activate(request);
+        gf_request_restart(request);
+        return MPI_SUCCESS;
+    }
     if (gf_stage_load(call)) {
         gf_stage_settle(call);
-        request->owner = OWNER_PROGRAM;
-        it->req_status.MPI_ERROR = MPI_SUCCESS;
-        it->req_complete = REQUEST_PENDING;
-        it->req_state = OMPI_REQUEST_ACTIVE;
+        activate(request);
         call->result = start_inner(request->inner);
     }
     if (call->result == MPI_SUCCESS) {

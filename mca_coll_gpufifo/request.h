@@ -43,6 +43,11 @@ struct gf_flight;
 bool gf_request_depart(struct gf_stage_call *call, const struct gf_saved_call *saved, const char *function,
                        struct gf_flight *flight, ompi_request_t **request);
 
+/* Collective, when all ranks have entered the initialisation of a persistent one natively: its request, whose starts are flights
+ * (turns.h). Null flight: this rank has no memory. GF_ERR_UNSUPPORTED, on all ranks alike: stage it. */
+gf_status gf_request_book(struct gf_stage_call *call, const struct gf_saved_call *saved, const char *function,
+                          struct gf_flight *flight, ompi_request_t **request, struct gf_reason *why);
+
 /* In place of gf_stage_end. *request is what the saved function gave; if the call is staged, it becomes ours. The result. */
 int gf_request_return(struct gf_stage_call *call, ompi_request_t **request);
 

@@ -10,6 +10,7 @@
 
 #include "mca_coll_gpufifo/flight.h"
 #include "mca_coll_gpufifo/native.h"
+#include "mca_coll_gpufifo/turns.h"
 
 /* The saved function, in the place that was taken. */
 static void call_saved(gf_stage_request_t *request)
@@ -46,7 +47,7 @@ static bool land(gf_stage_request_t *request)
 {
     mca_coll_gpufifo_module_t *module = request->saved.module;
     struct gf_reason why = {""};
-    gf_status status = gf_flight_poll(module, request->flight, &why);
+    gf_status status = gf_flight_poll(request->flight, &why);
 
     switch (status) {
     case GF_IN_PROGRESS:
@@ -84,26 +85,67 @@ bool gf_request_fly(gf_stage_request_t *request)
     return false;
 }
 
+/* Its place in the order of the saved component's operations, and what it keeps alive. */
+static void board(gf_stage_request_t *request, const struct gf_stage_call *call, const struct gf_saved_call *saved,
+                  const char *function, struct gf_flight *flight)
+{
+    request->call = *call;
+    request->flight = flight;
+    request->saved = *saved;
+    request->function = function;
+    request->place = gf_mpi_take_place(saved->module->comm);
+    OBJ_RETAIN(saved->module->comm);     /* the program may free it before this has ended */
+}
+
 bool gf_request_depart(struct gf_stage_call *call, const struct gf_saved_call *saved, const char *function,
                        struct gf_flight *flight, ompi_request_t **request)
 {
-    ompi_communicator_t *comm = saved->module->comm;
-
-    if (!gf_request_reserve(call, comm, function, false)) {
+    if (!gf_request_reserve(call, saved->module->comm, function, false)) {
         gf_flight_free(flight);
         return false;
     }
     gf_stage_request_t *ours = call->request;
 
-    ours->call = *call;
-    ours->flight = flight;
-    ours->saved = *saved;
-    ours->function = function;
-    ours->place = gf_mpi_take_place(comm);
-    OBJ_RETAIN(comm);                 /* the program may free it before this has ended */
+    board(ours, call, saved, function, flight);
     gf_flight_depart(saved->module, flight);
     *request = gf_request_outer(ours);
     gf_request_outer(ours)->req_state = OMPI_REQUEST_ACTIVE;
     gf_request_enqueue(ours, GF_REQUEST_FLYING);
     return true;
+}
+
+gf_status gf_request_book(struct gf_stage_call *call, const struct gf_saved_call *saved, const char *function,
+                          struct gf_flight *flight, ompi_request_t **request, struct gf_reason *why)
+{
+    bool reserved = flight && gf_request_reserve(call, saved->module->comm, function, true);
+    int slot;
+    gf_status status = gf_turns_book(saved->module, reserved, &slot, why);
+
+    if (status != GF_OK) {
+        gf_flight_free(flight);
+        if (reserved) {
+            gf_request_give_back(call->request);
+        }
+        return status;
+    }
+    flight->slot = slot;
+    board(call->request, call, saved, function, flight);
+    *request = gf_request_outer(call->request);
+    return GF_OK;
+}
+
+void gf_request_restart(gf_stage_request_t *request)
+{
+    gf_turns_start(request->saved.module, request->flight);
+    gf_request_enqueue(request, GF_REQUEST_FLYING);
+}
+
+void gf_request_unbook(gf_stage_request_t *request)
+{
+    ompi_communicator_t *comm = request->saved.module->comm;
+
+    gf_turns_release(request->saved.module, request->flight->slot);
+    gf_flight_free(request->flight);
+    request->flight = NULL;
+    OBJ_RELEASE(comm);
 }

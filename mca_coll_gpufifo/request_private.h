@@ -52,6 +52,12 @@ void gf_request_enqueue(gf_stage_request_t *request, enum gf_request_phase phase
 /* Ends its life; it is under way no more. */
 void gf_request_give_back(gf_stage_request_t *request);
 
+/* Starts a persistent one that has a flight. */
+void gf_request_restart(gf_stage_request_t *request);
+
+/* The end of a persistent one that has a flight. The communicator may go with it. */
+void gf_request_unbook(gf_stage_request_t *request);
+
 /* Moves on one that has no inner request yet. True: it has ended, and its result is in the call. False: it has not; if its phase
  * is GF_REQUEST_INNER now, it goes on as a staged one. In the progress callback. */
 bool gf_request_fly(gf_stage_request_t *request);

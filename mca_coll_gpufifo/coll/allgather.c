@@ -32,19 +32,25 @@ static int start_iallgather(const struct gf_saved_call *ours, const struct gf_st
                                   ours->module->comm, request, ours->owner);
 }
 
+static struct gf_saved_call later_allgather(mca_coll_base_module_t *module, gf_mpi_count scount, ompi_datatype_t *sdtype,
+                                            gf_mpi_count rcount, ompi_datatype_t *rdtype)
+{
+    return (struct gf_saved_call){.start = start_iallgather, .owner = gf_coll_saved(module)->coll_iallgather_module,
+                                  .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype,
+                                  .rcount = rcount, .rtype = rdtype};
+}
+
 int gf_coll_iallgather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
                        ompi_datatype_t *rdtype, ompi_communicator_t *comm, ompi_request_t **request,
                        mca_coll_base_module_t *module)
 {
-    const struct gf_saved_call saved = {.start = start_iallgather, .owner = gf_coll_saved(module)->coll_iallgather_module,
-                                        .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype,
-                                        .rcount = rcount, .rtype = rdtype};
+    const struct gf_saved_call saved = later_allgather(module, scount, sdtype, rcount, rdtype);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = gf_describe_allgather_equal(gf_peers_all(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
-    if (gf_mapped_departs(&call, GF_EXCHANGE_ALLGATHER, &saved, "MPI_Iallgather", request)) {
+    if (gf_mapped_departs(&call, GF_EXCHANGE_ALLGATHER, &saved, GF_NATIVE_NONBLOCKING, "MPI_Iallgather", request)) {
         return call.result;
     }
     if (gf_request_begin(&call, comm, "MPI_Iallgather")) {
@@ -58,10 +64,14 @@ int gf_coll_allgather_init(const void *sbuf, gf_mpi_count scount, ompi_datatype_
                            mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call later = later_allgather(module, scount, sdtype, rcount, rdtype);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = gf_describe_allgather_equal(gf_peers_all(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_ALLGATHER, &later, GF_NATIVE_PERSISTENT, "MPI_Allgather_init", request)) {
+        return call.result;
     }
     if (gf_request_init(&call, comm, "MPI_Allgather_init")) {
         call.result = saved->coll_allgather_init(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm, info,
@@ -97,19 +107,25 @@ static int start_iallgatherv(const struct gf_saved_call *ours, const struct gf_s
                                    ours->rtype, ours->module->comm, request, ours->owner);
 }
 
+static struct gf_saved_call later_allgatherv(mca_coll_base_module_t *module, gf_mpi_count scount, ompi_datatype_t *sdtype,
+                                             gf_mpi_counts rcounts, gf_mpi_displs displs, ompi_datatype_t *rdtype)
+{
+    return (struct gf_saved_call){.start = start_iallgatherv, .owner = gf_coll_saved(module)->coll_iallgatherv_module,
+                                  .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype,
+                                  .rcounts = rcounts, .rdispls = displs, .rtype = rdtype};
+}
+
 int gf_coll_iallgatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_counts rcounts,
                         gf_mpi_displs displs, ompi_datatype_t *rdtype, ompi_communicator_t *comm, ompi_request_t **request,
                         mca_coll_base_module_t *module)
 {
-    const struct gf_saved_call saved = {.start = start_iallgatherv, .owner = gf_coll_saved(module)->coll_iallgatherv_module,
-                                        .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype,
-                                        .rcounts = rcounts, .rdispls = displs, .rtype = rdtype};
+    const struct gf_saved_call saved = later_allgatherv(module, scount, sdtype, rcounts, displs, rdtype);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = gf_describe_allgather_v(gf_peers_all(comm), sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
     }
-    if (gf_mapped_departs(&call, GF_EXCHANGE_ALLGATHER, &saved, "MPI_Iallgatherv", request)) {
+    if (gf_mapped_departs(&call, GF_EXCHANGE_ALLGATHER, &saved, GF_NATIVE_NONBLOCKING, "MPI_Iallgatherv", request)) {
         return call.result;
     }
     if (gf_request_begin(&call, comm, "MPI_Iallgatherv")) {
@@ -123,10 +139,14 @@ int gf_coll_allgatherv_init(const void *sbuf, gf_mpi_count scount, ompi_datatype
                             ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call later = later_allgatherv(module, scount, sdtype, rcounts, displs, rdtype);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = gf_describe_allgather_v(gf_peers_all(comm), sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_ALLGATHER, &later, GF_NATIVE_PERSISTENT, "MPI_Allgatherv_init", request)) {
+        return call.result;
     }
     if (gf_request_init(&call, comm, "MPI_Allgatherv_init")) {
         call.result = saved->coll_allgatherv_init(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype, comm,

@@ -32,19 +32,25 @@ static int start_ialltoall(const struct gf_saved_call *ours, const struct gf_sta
                                  ours->module->comm, request, ours->owner);
 }
 
+static struct gf_saved_call later_alltoall(mca_coll_base_module_t *module, gf_mpi_count scount, ompi_datatype_t *sdtype,
+                                           gf_mpi_count rcount, ompi_datatype_t *rdtype)
+{
+    return (struct gf_saved_call){.start = start_ialltoall, .owner = gf_coll_saved(module)->coll_ialltoall_module,
+                                  .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype,
+                                  .rcount = rcount, .rtype = rdtype};
+}
+
 int gf_coll_ialltoall(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
                       ompi_datatype_t *rdtype, ompi_communicator_t *comm, ompi_request_t **request,
                       mca_coll_base_module_t *module)
 {
-    const struct gf_saved_call saved = {.start = start_ialltoall, .owner = gf_coll_saved(module)->coll_ialltoall_module,
-                                        .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype,
-                                        .rcount = rcount, .rtype = rdtype};
+    const struct gf_saved_call saved = later_alltoall(module, scount, sdtype, rcount, rdtype);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = gf_describe_alltoall_equal(gf_peers_all(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
-    if (gf_mapped_departs(&call, GF_EXCHANGE_ALLTOALL, &saved, "MPI_Ialltoall", request)) {
+    if (gf_mapped_departs(&call, GF_EXCHANGE_ALLTOALL, &saved, GF_NATIVE_NONBLOCKING, "MPI_Ialltoall", request)) {
         return call.result;
     }
     if (gf_request_begin(&call, comm, "MPI_Ialltoall")) {
@@ -58,10 +64,14 @@ int gf_coll_alltoall_init(const void *sbuf, gf_mpi_count scount, ompi_datatype_t
                           mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call later = later_alltoall(module, scount, sdtype, rcount, rdtype);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = gf_describe_alltoall_equal(gf_peers_all(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_ALLTOALL, &later, GF_NATIVE_PERSISTENT, "MPI_Alltoall_init", request)) {
+        return call.result;
     }
     if (gf_request_init(&call, comm, "MPI_Alltoall_init")) {
         call.result = saved->coll_alltoall_init(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm, info,
@@ -98,19 +108,26 @@ static int start_ialltoallv(const struct gf_saved_call *ours, const struct gf_st
                                   ours->rdispls, ours->rtype, ours->module->comm, request, ours->owner);
 }
 
+static struct gf_saved_call later_alltoallv(mca_coll_base_module_t *module, gf_mpi_counts scounts, gf_mpi_displs sdispls,
+                                            ompi_datatype_t *sdtype, gf_mpi_counts rcounts, gf_mpi_displs rdispls,
+                                            ompi_datatype_t *rdtype)
+{
+    return (struct gf_saved_call){.start = start_ialltoallv, .owner = gf_coll_saved(module)->coll_ialltoallv_module,
+                                  .module = (mca_coll_gpufifo_module_t *)module, .scounts = scounts, .sdispls = sdispls,
+                                  .stype = sdtype, .rcounts = rcounts, .rdispls = rdispls, .rtype = rdtype};
+}
+
 int gf_coll_ialltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdispls, ompi_datatype_t *sdtype, void *rbuf,
                        gf_mpi_counts rcounts, gf_mpi_displs rdispls, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                        ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const struct gf_saved_call saved = {.start = start_ialltoallv, .owner = gf_coll_saved(module)->coll_ialltoallv_module,
-                                        .module = (mca_coll_gpufifo_module_t *)module, .scounts = scounts, .sdispls = sdispls,
-                                        .stype = sdtype, .rcounts = rcounts, .rdispls = rdispls, .rtype = rdtype};
+    const struct gf_saved_call saved = later_alltoallv(module, scounts, sdispls, sdtype, rcounts, rdispls, rdtype);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = gf_describe_alltoall_v(gf_peers_all(comm), sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
     }
-    if (gf_mapped_departs(&call, GF_EXCHANGE_ALLTOALL, &saved, "MPI_Ialltoallv", request)) {
+    if (gf_mapped_departs(&call, GF_EXCHANGE_ALLTOALL, &saved, GF_NATIVE_NONBLOCKING, "MPI_Ialltoallv", request)) {
         return call.result;
     }
     if (gf_request_begin(&call, comm, "MPI_Ialltoallv")) {
@@ -124,10 +141,14 @@ int gf_coll_alltoallv_init(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displ
                            struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call later = later_alltoallv(module, scounts, sdispls, sdtype, rcounts, rdispls, rdtype);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = gf_describe_alltoall_v(gf_peers_all(comm), sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+    }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_ALLTOALL, &later, GF_NATIVE_PERSISTENT, "MPI_Alltoallv_init", request)) {
+        return call.result;
     }
     if (gf_request_init(&call, comm, "MPI_Alltoallv_init")) {
         call.result = saved->coll_alltoallv_init(call.send.host, scounts, sdispls, sdtype, call.recv.host, rcounts, rdispls,
@@ -174,19 +195,26 @@ static int start_ialltoallw(const struct gf_saved_call *ours, const struct gf_st
                                   ours->rdispls, ours->rtypes, ours->module->comm, request, ours->owner);
 }
 
+static struct gf_saved_call later_alltoallw(mca_coll_base_module_t *module, gf_mpi_counts scounts, gf_mpi_displs sdispls,
+                                            ompi_datatype_t *const *sdtypes, gf_mpi_counts rcounts, gf_mpi_displs rdispls,
+                                            ompi_datatype_t *const *rdtypes)
+{
+    return (struct gf_saved_call){.start = start_ialltoallw, .owner = gf_coll_saved(module)->coll_ialltoallw_module,
+                                  .module = (mca_coll_gpufifo_module_t *)module, .scounts = scounts, .sdispls = sdispls,
+                                  .stypes = sdtypes, .rcounts = rcounts, .rdispls = rdispls, .rtypes = rdtypes};
+}
+
 int gf_coll_ialltoallw(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdispls, ompi_datatype_t *const *sdtypes,
                        void *rbuf, gf_mpi_counts rcounts, gf_mpi_displs rdispls, ompi_datatype_t *const *rdtypes,
                        ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const struct gf_saved_call saved = {.start = start_ialltoallw, .owner = gf_coll_saved(module)->coll_ialltoallw_module,
-                                        .module = (mca_coll_gpufifo_module_t *)module, .scounts = scounts, .sdispls = sdispls,
-                                        .stypes = sdtypes, .rcounts = rcounts, .rdispls = rdispls, .rtypes = rdtypes};
+    const struct gf_saved_call saved = later_alltoallw(module, scounts, sdispls, sdtypes, rcounts, rdispls, rdtypes);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
     }
-    if (gf_mapped_departs(&call, GF_EXCHANGE_ALLTOALL, &saved, "MPI_Ialltoallw", request)) {
+    if (gf_mapped_departs(&call, GF_EXCHANGE_ALLTOALL, &saved, GF_NATIVE_NONBLOCKING, "MPI_Ialltoallw", request)) {
         return call.result;
     }
     if (gf_request_begin(&call, comm, "MPI_Ialltoallw")) {
@@ -201,10 +229,14 @@ int gf_coll_alltoallw_init(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displ
                            mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call later = later_alltoallw(module, scounts, sdispls, sdtypes, rcounts, rdispls, rdtypes);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
+    }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_ALLTOALL, &later, GF_NATIVE_PERSISTENT, "MPI_Alltoallw_init", request)) {
+        return call.result;
     }
     if (gf_request_init(&call, comm, "MPI_Alltoallw_init")) {
         call.result = saved->coll_alltoallw_init(call.send.host, scounts, sdispls, sdtypes, call.recv.host, rcounts, rdispls,

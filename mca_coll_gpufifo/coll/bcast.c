@@ -39,18 +39,22 @@ static int start_ibcast(const struct gf_saved_call *ours, const struct gf_stage_
     return saved->coll_ibcast(call->recv.host, ours->rcount, ours->rtype, ours->root, ours->module->comm, request, ours->owner);
 }
 
+static struct gf_saved_call later_bcast(mca_coll_base_module_t *module, gf_mpi_count count, ompi_datatype_t *type, int root)
+{
+    return (struct gf_saved_call){.start = start_ibcast, .owner = gf_coll_saved(module)->coll_ibcast_module,
+                                  .module = (mca_coll_gpufifo_module_t *)module, .rcount = count, .rtype = type, .root = root};
+}
+
 int gf_coll_ibcast(void *buffer, gf_mpi_count count, ompi_datatype_t *type, int root, ompi_communicator_t *comm,
                    ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const struct gf_saved_call saved = {.start = start_ibcast, .owner = gf_coll_saved(module)->coll_ibcast_module,
-                                        .module = (mca_coll_gpufifo_module_t *)module,
-                                        .rcount = count, .rtype = type, .root = root};
+    const struct gf_saved_call saved = later_bcast(module, count, type, root);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, buffer, buffer)) {
         call = bcast(comm, buffer, count, type, root);
     }
-    if (gf_mapped_departs(&call, GF_EXCHANGE_BCAST, &saved, "MPI_Ibcast", request)) {
+    if (gf_mapped_departs(&call, GF_EXCHANGE_BCAST, &saved, GF_NATIVE_NONBLOCKING, "MPI_Ibcast", request)) {
         return call.result;
     }
     if (gf_request_begin(&call, comm, "MPI_Ibcast")) {
@@ -63,10 +67,14 @@ int gf_coll_bcast_init(void *buffer, gf_mpi_count count, ompi_datatype_t *type, 
                        struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call later = later_bcast(module, count, type, root);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, buffer, buffer)) {
         call = bcast(comm, buffer, count, type, root);
+    }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_BCAST, &later, GF_NATIVE_PERSISTENT, "MPI_Bcast_init", request)) {
+        return call.result;
     }
     if (gf_request_init(&call, comm, "MPI_Bcast_init")) {
         call.result = saved->coll_bcast_init(call.recv.host, count, type, root, comm, info, request,

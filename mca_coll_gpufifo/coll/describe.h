@@ -7,6 +7,7 @@
 #define GF_MCA_COLL_DESCRIBE_H
 
 #include "mca_coll_gpufifo/coll/coll.h"
+#include "mca_coll_gpufifo/neighbours.h"
 #include "mca_coll_gpufifo/request.h"
 #include "mca_coll_gpufifo/stage.h"
 
@@ -26,6 +27,17 @@ static inline struct gf_peers gf_peers_all(ompi_communicator_t *comm)
     }
     int size = ompi_comm_size(comm);
     return (struct gf_peers){.to = size, .from = size, .self = ompi_comm_rank(comm)};
+}
+
+/* The neighbours of a topology. Degrees count the missing neighbours at the edge of a grid too. */
+static inline struct gf_peers gf_peers_neighbours(ompi_communicator_t *comm)
+{
+    struct gf_peers peers = {.self = -1, .to = gf_neighbours_count(comm, true), .from = gf_neighbours_count(comm, false)};
+
+    if (OMPI_COMM_IS_CART(comm)) {
+        peers.grid = comm->c_topo->mtc.cart;
+    }
+    return peers;
 }
 
 /* A rooted operation has one root and many others; on an intercommunicator the rest of the root's group is idle. */

@@ -60,19 +60,25 @@ static int start_igather(const struct gf_saved_call *ours, const struct gf_stage
                                ours->module->comm, request, ours->owner);
 }
 
+static struct gf_saved_call later_gather(mca_coll_base_module_t *module, gf_mpi_count scount, ompi_datatype_t *sdtype,
+                                         gf_mpi_count rcount, ompi_datatype_t *rdtype, int root)
+{
+    return (struct gf_saved_call){.start = start_igather, .owner = gf_coll_saved(module)->coll_igather_module,
+                                  .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype,
+                                  .rcount = rcount, .rtype = rdtype, .root = root};
+}
+
 int gf_coll_igather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
                     ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm, ompi_request_t **request,
                     mca_coll_base_module_t *module)
 {
-    const struct gf_saved_call saved = {.start = start_igather, .owner = gf_coll_saved(module)->coll_igather_module,
-                                        .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype,
-                                        .rcount = rcount, .rtype = rdtype, .root = root};
+    const struct gf_saved_call saved = later_gather(module, scount, sdtype, rcount, rdtype, root);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = gather(comm, root, sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
-    if (gf_mapped_departs(&call, GF_EXCHANGE_GATHER, &saved, "MPI_Igather", request)) {
+    if (gf_mapped_departs(&call, GF_EXCHANGE_GATHER, &saved, GF_NATIVE_NONBLOCKING, "MPI_Igather", request)) {
         return call.result;
     }
     if (gf_request_begin(&call, comm, "MPI_Igather")) {
@@ -86,10 +92,14 @@ int gf_coll_gather_init(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *
                         ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call later = later_gather(module, scount, sdtype, rcount, rdtype, root);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = gather(comm, root, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_GATHER, &later, GF_NATIVE_PERSISTENT, "MPI_Gather_init", request)) {
+        return call.result;
     }
     if (gf_request_init(&call, comm, "MPI_Gather_init")) {
         call.result = saved->coll_gather_init(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, root, comm, info,
@@ -133,19 +143,25 @@ static int start_igatherv(const struct gf_saved_call *ours, const struct gf_stag
                                 ours->rtype, ours->root, ours->module->comm, request, ours->owner);
 }
 
+static struct gf_saved_call later_gatherv(mca_coll_base_module_t *module, gf_mpi_count scount, ompi_datatype_t *sdtype,
+                                          gf_mpi_counts rcounts, gf_mpi_displs displs, ompi_datatype_t *rdtype, int root)
+{
+    return (struct gf_saved_call){.start = start_igatherv, .owner = gf_coll_saved(module)->coll_igatherv_module,
+                                  .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype,
+                                  .rcounts = rcounts, .rdispls = displs, .rtype = rdtype, .root = root};
+}
+
 int gf_coll_igatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_counts rcounts,
                      gf_mpi_displs displs, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm, ompi_request_t **request,
                      mca_coll_base_module_t *module)
 {
-    const struct gf_saved_call saved = {.start = start_igatherv, .owner = gf_coll_saved(module)->coll_igatherv_module,
-                                        .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype,
-                                        .rcounts = rcounts, .rdispls = displs, .rtype = rdtype, .root = root};
+    const struct gf_saved_call saved = later_gatherv(module, scount, sdtype, rcounts, displs, rdtype, root);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = gatherv(comm, root, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
     }
-    if (gf_mapped_departs(&call, GF_EXCHANGE_GATHER, &saved, "MPI_Igatherv", request)) {
+    if (gf_mapped_departs(&call, GF_EXCHANGE_GATHER, &saved, GF_NATIVE_NONBLOCKING, "MPI_Igatherv", request)) {
         return call.result;
     }
     if (gf_request_begin(&call, comm, "MPI_Igatherv")) {
@@ -159,10 +175,14 @@ int gf_coll_gatherv_init(const void *sbuf, gf_mpi_count scount, ompi_datatype_t 
                          struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call later = later_gatherv(module, scount, sdtype, rcounts, displs, rdtype, root);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = gatherv(comm, root, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_GATHER, &later, GF_NATIVE_PERSISTENT, "MPI_Gatherv_init", request)) {
+        return call.result;
     }
     if (gf_request_init(&call, comm, "MPI_Gatherv_init")) {
         call.result = saved->coll_gatherv_init(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype, root,

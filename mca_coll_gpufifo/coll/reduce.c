@@ -39,18 +39,24 @@ static int start_iallreduce(const struct gf_saved_call *ours, const struct gf_st
                                   request, ours->owner);
 }
 
+static struct gf_saved_call later_allreduce(mca_coll_base_module_t *module, gf_mpi_count count, ompi_datatype_t *type,
+                                            ompi_op_t *op)
+{
+    return (struct gf_saved_call){.start = start_iallreduce, .owner = gf_coll_saved(module)->coll_iallreduce_module,
+                                  .module = (mca_coll_gpufifo_module_t *)module, .rcount = count, .rtype = type, .op = op};
+}
+
 int gf_coll_iallreduce(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datatype_t *type, ompi_op_t *op,
                        ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const struct gf_saved_call saved = {.start = start_iallreduce, .owner = gf_coll_saved(module)->coll_iallreduce_module,
-                                        .module = (mca_coll_gpufifo_module_t *)module, .rcount = count, .rtype = type, .op = op};
+    const struct gf_saved_call saved = later_allreduce(module, count, type, op);
     const struct gf_reduction_call what = {.kind = GF_REDUCTION_ALL, .count = (size_t)count, .type = type, .op = op};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = allreduce(sbuf, rbuf, count, type);
     }
-    if (gf_reduction_departs(&call, &what, &saved, "MPI_Iallreduce", request)) {
+    if (gf_reduction_departs(&call, &what, &saved, GF_NATIVE_NONBLOCKING, "MPI_Iallreduce", request)) {
         return call.result;
     }
     if (gf_request_begin(&call, comm, "MPI_Iallreduce")) {
@@ -64,10 +70,15 @@ int gf_coll_allreduce_init(const void *sbuf, void *rbuf, gf_mpi_count count, omp
                            mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call later = later_allreduce(module, count, type, op);
+    const struct gf_reduction_call what = {.kind = GF_REDUCTION_ALL, .count = (size_t)count, .type = type, .op = op};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = allreduce(sbuf, rbuf, count, type);
+    }
+    if (gf_reduction_departs(&call, &what, &later, GF_NATIVE_PERSISTENT, "MPI_Allreduce_init", request)) {
+        return call.result;
     }
     if (gf_request_init(&call, comm, "MPI_Allreduce_init")) {
         call.result = saved->coll_allreduce_init(call.send.host, call.recv.host, count, type, op, comm, info, request,
@@ -122,12 +133,18 @@ static int start_ireduce(const struct gf_saved_call *ours, const struct gf_stage
                                ours->module->comm, request, ours->owner);
 }
 
+static struct gf_saved_call later_reduce(mca_coll_base_module_t *module, gf_mpi_count count, ompi_datatype_t *type,
+                                         ompi_op_t *op, int root)
+{
+    return (struct gf_saved_call){.start = start_ireduce, .owner = gf_coll_saved(module)->coll_ireduce_module,
+                                  .module = (mca_coll_gpufifo_module_t *)module, .rcount = count, .rtype = type, .op = op,
+                                  .root = root};
+}
+
 int gf_coll_ireduce(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datatype_t *type, ompi_op_t *op, int root,
                     ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const struct gf_saved_call saved = {.start = start_ireduce, .owner = gf_coll_saved(module)->coll_ireduce_module,
-                                        .module = (mca_coll_gpufifo_module_t *)module, .rcount = count, .rtype = type, .op = op,
-                                        .root = root};
+    const struct gf_saved_call saved = later_reduce(module, count, type, op, root);
     const struct gf_reduction_call what = {.kind = GF_REDUCTION_REDUCE, .root = root, .count = (size_t)count, .type = type,
                                            .op = op};
     struct gf_stage_call call;
@@ -135,7 +152,7 @@ int gf_coll_ireduce(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datat
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = reduce(comm, root, sbuf, rbuf, count, type);
     }
-    if (gf_reduction_departs(&call, &what, &saved, "MPI_Ireduce", request)) {
+    if (gf_reduction_departs(&call, &what, &saved, GF_NATIVE_NONBLOCKING, "MPI_Ireduce", request)) {
         return call.result;
     }
     if (gf_request_begin(&call, comm, "MPI_Ireduce")) {
@@ -149,10 +166,16 @@ int gf_coll_reduce_init(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_d
                         mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call later = later_reduce(module, count, type, op, root);
+    const struct gf_reduction_call what = {.kind = GF_REDUCTION_REDUCE, .root = root, .count = (size_t)count, .type = type,
+                                           .op = op};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = reduce(comm, root, sbuf, rbuf, count, type);
+    }
+    if (gf_reduction_departs(&call, &what, &later, GF_NATIVE_PERSISTENT, "MPI_Reduce_init", request)) {
+        return call.result;
     }
     if (gf_request_init(&call, comm, "MPI_Reduce_init")) {
         call.result = saved->coll_reduce_init(call.send.host, call.recv.host, count, type, op, root, comm, info, request,

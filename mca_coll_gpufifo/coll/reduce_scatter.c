@@ -73,13 +73,17 @@ static int start_ireduce_scatter(const struct gf_saved_call *ours, const struct 
                                        request, ours->owner);
 }
 
+static struct gf_saved_call later_reduce_scatter(mca_coll_base_module_t *module, gf_mpi_counts rcounts, ompi_datatype_t *type,
+                                                 ompi_op_t *op)
+{
+    return (struct gf_saved_call){.start = start_ireduce_scatter, .owner = gf_coll_saved(module)->coll_ireduce_scatter_module,
+                                  .module = (mca_coll_gpufifo_module_t *)module, .rcounts = rcounts, .rtype = type, .op = op};
+}
+
 int gf_coll_ireduce_scatter(const void *sbuf, void *rbuf, gf_mpi_counts rcounts, ompi_datatype_t *type, ompi_op_t *op,
                             ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const struct gf_saved_call saved = {.start = start_ireduce_scatter,
-                                        .owner = gf_coll_saved(module)->coll_ireduce_scatter_module,
-                                        .module = (mca_coll_gpufifo_module_t *)module, .rcounts = rcounts, .rtype = type,
-                                        .op = op};
+    const struct gf_saved_call saved = later_reduce_scatter(module, rcounts, type, op);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
@@ -88,7 +92,7 @@ int gf_coll_ireduce_scatter(const void *sbuf, void *rbuf, gf_mpi_counts rcounts,
     if (gf_native_is_asked_for()) {
         const struct gf_reduction_call what = scatter_by_counts(comm, rcounts, type, op);
 
-        if (gf_reduction_departs(&call, &what, &saved, "MPI_Ireduce_scatter", request)) {
+        if (gf_reduction_departs(&call, &what, &saved, GF_NATIVE_NONBLOCKING, "MPI_Ireduce_scatter", request)) {
             return call.result;
         }
     }
@@ -103,10 +107,18 @@ int gf_coll_reduce_scatter_init(const void *sbuf, void *rbuf, gf_mpi_counts rcou
                                 mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call later = later_reduce_scatter(module, rcounts, type, op);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = reduce_scatter(comm, sbuf, rbuf, rcounts, type);
+    }
+    if (gf_native_is_asked_for()) {
+        const struct gf_reduction_call what = scatter_by_counts(comm, rcounts, type, op);
+
+        if (gf_reduction_departs(&call, &what, &later, GF_NATIVE_PERSISTENT, "MPI_Reduce_scatter_init", request)) {
+            return call.result;
+        }
     }
     if (gf_request_init(&call, comm, "MPI_Reduce_scatter_init")) {
         call.result = saved->coll_reduce_scatter_init(call.send.host, call.recv.host, rcounts, type, op, comm, info, request,
@@ -157,19 +169,25 @@ static int start_ireduce_scatter_block(const struct gf_saved_call *ours, const s
                                              ours->module->comm, request, ours->owner);
 }
 
+static struct gf_saved_call later_reduce_scatter_block(mca_coll_base_module_t *module, gf_mpi_count rcount,
+                                                       ompi_datatype_t *type, ompi_op_t *op)
+{
+    return (struct gf_saved_call){.start = start_ireduce_scatter_block,
+                                  .owner = gf_coll_saved(module)->coll_ireduce_scatter_block_module,
+                                  .module = (mca_coll_gpufifo_module_t *)module, .rcount = rcount, .rtype = type, .op = op};
+}
+
 int gf_coll_ireduce_scatter_block(const void *sbuf, void *rbuf, gf_mpi_count rcount, ompi_datatype_t *type, ompi_op_t *op,
                                   ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const struct gf_saved_call saved = {.start = start_ireduce_scatter_block,
-                                        .owner = gf_coll_saved(module)->coll_ireduce_scatter_block_module,
-                                        .module = (mca_coll_gpufifo_module_t *)module, .rcount = rcount, .rtype = type, .op = op};
+    const struct gf_saved_call saved = later_reduce_scatter_block(module, rcount, type, op);
     const struct gf_reduction_call what = scatter_by_blocks(comm, rcount, type, op);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = reduce_scatter_block(comm, sbuf, rbuf, rcount, type);
     }
-    if (gf_reduction_departs(&call, &what, &saved, "MPI_Ireduce_scatter_block", request)) {
+    if (gf_reduction_departs(&call, &what, &saved, GF_NATIVE_NONBLOCKING, "MPI_Ireduce_scatter_block", request)) {
         return call.result;
     }
     if (gf_request_begin(&call, comm, "MPI_Ireduce_scatter_block")) {
@@ -183,10 +201,15 @@ int gf_coll_reduce_scatter_block_init(const void *sbuf, void *rbuf, gf_mpi_count
                                       mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call later = later_reduce_scatter_block(module, rcount, type, op);
+    const struct gf_reduction_call what = scatter_by_blocks(comm, rcount, type, op);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = reduce_scatter_block(comm, sbuf, rbuf, rcount, type);
+    }
+    if (gf_reduction_departs(&call, &what, &later, GF_NATIVE_PERSISTENT, "MPI_Reduce_scatter_block_init", request)) {
+        return call.result;
     }
     if (gf_request_init(&call, comm, "MPI_Reduce_scatter_block_init")) {
         call.result = saved->coll_reduce_scatter_block_init(call.send.host, call.recv.host, rcount, type, op, comm, info, request,

@@ -42,18 +42,23 @@ static int start_iscan(const struct gf_saved_call *ours, const struct gf_stage_c
                               ours->owner);
 }
 
+static struct gf_saved_call later_scan(mca_coll_base_module_t *module, gf_mpi_count count, ompi_datatype_t *type, ompi_op_t *op)
+{
+    return (struct gf_saved_call){.start = start_iscan, .owner = gf_coll_saved(module)->coll_iscan_module,
+                                  .module = (mca_coll_gpufifo_module_t *)module, .rcount = count, .rtype = type, .op = op};
+}
+
 int gf_coll_iscan(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datatype_t *type, ompi_op_t *op,
                   ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const struct gf_saved_call saved = {.start = start_iscan, .owner = gf_coll_saved(module)->coll_iscan_module,
-                                        .module = (mca_coll_gpufifo_module_t *)module, .rcount = count, .rtype = type, .op = op};
+    const struct gf_saved_call saved = later_scan(module, count, type, op);
     const struct gf_reduction_call what = {.kind = GF_REDUCTION_SCAN, .count = (size_t)count, .type = type, .op = op};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = scan(sbuf, rbuf, count, type, true);
     }
-    if (gf_reduction_departs(&call, &what, &saved, "MPI_Iscan", request)) {
+    if (gf_reduction_departs(&call, &what, &saved, GF_NATIVE_NONBLOCKING, "MPI_Iscan", request)) {
         return call.result;
     }
     if (gf_request_begin(&call, comm, "MPI_Iscan")) {
@@ -67,10 +72,15 @@ int gf_coll_scan_init(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_dat
                       mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call later = later_scan(module, count, type, op);
+    const struct gf_reduction_call what = {.kind = GF_REDUCTION_SCAN, .count = (size_t)count, .type = type, .op = op};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = scan(sbuf, rbuf, count, type, true);
+    }
+    if (gf_reduction_departs(&call, &what, &later, GF_NATIVE_PERSISTENT, "MPI_Scan_init", request)) {
+        return call.result;
     }
     if (gf_request_init(&call, comm, "MPI_Scan_init")) {
         call.result = saved->coll_scan_init(call.send.host, call.recv.host, count, type, op, comm, info, request,
@@ -106,18 +116,23 @@ static int start_iexscan(const struct gf_saved_call *ours, const struct gf_stage
                                 ours->owner);
 }
 
+static struct gf_saved_call later_exscan(mca_coll_base_module_t *module, gf_mpi_count count, ompi_datatype_t *type, ompi_op_t *op)
+{
+    return (struct gf_saved_call){.start = start_iexscan, .owner = gf_coll_saved(module)->coll_iexscan_module,
+                                  .module = (mca_coll_gpufifo_module_t *)module, .rcount = count, .rtype = type, .op = op};
+}
+
 int gf_coll_iexscan(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_datatype_t *type, ompi_op_t *op,
                     ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const struct gf_saved_call saved = {.start = start_iexscan, .owner = gf_coll_saved(module)->coll_iexscan_module,
-                                        .module = (mca_coll_gpufifo_module_t *)module, .rcount = count, .rtype = type, .op = op};
+    const struct gf_saved_call saved = later_exscan(module, count, type, op);
     const struct gf_reduction_call what = {.kind = GF_REDUCTION_EXSCAN, .count = (size_t)count, .type = type, .op = op};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = scan(sbuf, rbuf, count, type, ompi_comm_rank(comm) > 0);
     }
-    if (gf_reduction_departs(&call, &what, &saved, "MPI_Iexscan", request)) {
+    if (gf_reduction_departs(&call, &what, &saved, GF_NATIVE_NONBLOCKING, "MPI_Iexscan", request)) {
         return call.result;
     }
     if (gf_request_begin(&call, comm, "MPI_Iexscan")) {
@@ -131,10 +146,15 @@ int gf_coll_exscan_init(const void *sbuf, void *rbuf, gf_mpi_count count, ompi_d
                         mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call later = later_exscan(module, count, type, op);
+    const struct gf_reduction_call what = {.kind = GF_REDUCTION_EXSCAN, .count = (size_t)count, .type = type, .op = op};
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = scan(sbuf, rbuf, count, type, ompi_comm_rank(comm) > 0);
+    }
+    if (gf_reduction_departs(&call, &what, &later, GF_NATIVE_PERSISTENT, "MPI_Exscan_init", request)) {
+        return call.result;
     }
     if (gf_request_init(&call, comm, "MPI_Exscan_init")) {
         call.result = saved->coll_exscan_init(call.send.host, call.recv.host, count, type, op, comm, info, request,

@@ -54,19 +54,25 @@ static int start_iscatter(const struct gf_saved_call *ours, const struct gf_stag
                                 ours->root, ours->module->comm, request, ours->owner);
 }
 
+static struct gf_saved_call later_scatter(mca_coll_base_module_t *module, gf_mpi_count scount, ompi_datatype_t *sdtype,
+                                          gf_mpi_count rcount, ompi_datatype_t *rdtype, int root)
+{
+    return (struct gf_saved_call){.start = start_iscatter, .owner = gf_coll_saved(module)->coll_iscatter_module,
+                                  .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype,
+                                  .rcount = rcount, .rtype = rdtype, .root = root};
+}
+
 int gf_coll_iscatter(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
                      ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm, ompi_request_t **request,
                      mca_coll_base_module_t *module)
 {
-    const struct gf_saved_call saved = {.start = start_iscatter, .owner = gf_coll_saved(module)->coll_iscatter_module,
-                                        .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype,
-                                        .rcount = rcount, .rtype = rdtype, .root = root};
+    const struct gf_saved_call saved = later_scatter(module, scount, sdtype, rcount, rdtype, root);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = scatter(comm, root, sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
-    if (gf_mapped_departs(&call, GF_EXCHANGE_SCATTER, &saved, "MPI_Iscatter", request)) {
+    if (gf_mapped_departs(&call, GF_EXCHANGE_SCATTER, &saved, GF_NATIVE_NONBLOCKING, "MPI_Iscatter", request)) {
         return call.result;
     }
     if (gf_request_begin(&call, comm, "MPI_Iscatter")) {
@@ -80,10 +86,14 @@ int gf_coll_scatter_init(const void *sbuf, gf_mpi_count scount, ompi_datatype_t 
                          ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call later = later_scatter(module, scount, sdtype, rcount, rdtype, root);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = scatter(comm, root, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_SCATTER, &later, GF_NATIVE_PERSISTENT, "MPI_Scatter_init", request)) {
+        return call.result;
     }
     if (gf_request_init(&call, comm, "MPI_Scatter_init")) {
         call.result = saved->coll_scatter_init(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, root, comm, info,
@@ -127,19 +137,25 @@ static int start_iscatterv(const struct gf_saved_call *ours, const struct gf_sta
                                  ours->rtype, ours->root, ours->module->comm, request, ours->owner);
 }
 
+static struct gf_saved_call later_scatterv(mca_coll_base_module_t *module, gf_mpi_counts scounts, gf_mpi_displs displs,
+                                           ompi_datatype_t *sdtype, gf_mpi_count rcount, ompi_datatype_t *rdtype, int root)
+{
+    return (struct gf_saved_call){.start = start_iscatterv, .owner = gf_coll_saved(module)->coll_iscatterv_module,
+                                  .module = (mca_coll_gpufifo_module_t *)module, .scounts = scounts, .sdispls = displs,
+                                  .stype = sdtype, .rcount = rcount, .rtype = rdtype, .root = root};
+}
+
 int gf_coll_iscatterv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs displs, ompi_datatype_t *sdtype, void *rbuf,
                       gf_mpi_count rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm, ompi_request_t **request,
                       mca_coll_base_module_t *module)
 {
-    const struct gf_saved_call saved = {.start = start_iscatterv, .owner = gf_coll_saved(module)->coll_iscatterv_module,
-                                        .module = (mca_coll_gpufifo_module_t *)module, .scounts = scounts, .sdispls = displs,
-                                        .stype = sdtype, .rcount = rcount, .rtype = rdtype, .root = root};
+    const struct gf_saved_call saved = later_scatterv(module, scounts, displs, sdtype, rcount, rdtype, root);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = scatterv(comm, root, sbuf, scounts, displs, sdtype, rbuf, rcount, rdtype);
     }
-    if (gf_mapped_departs(&call, GF_EXCHANGE_SCATTER, &saved, "MPI_Iscatterv", request)) {
+    if (gf_mapped_departs(&call, GF_EXCHANGE_SCATTER, &saved, GF_NATIVE_NONBLOCKING, "MPI_Iscatterv", request)) {
         return call.result;
     }
     if (gf_request_begin(&call, comm, "MPI_Iscatterv")) {
@@ -153,10 +169,14 @@ int gf_coll_scatterv_init(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs
                           struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call later = later_scatterv(module, scounts, displs, sdtype, rcount, rdtype, root);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = scatterv(comm, root, sbuf, scounts, displs, sdtype, rbuf, rcount, rdtype);
+    }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_SCATTER, &later, GF_NATIVE_PERSISTENT, "MPI_Scatterv_init", request)) {
+        return call.result;
     }
     if (gf_request_init(&call, comm, "MPI_Scatterv_init")) {
         call.result = saved->coll_scatterv_init(call.send.host, scounts, displs, sdtype, call.recv.host, rcount, rdtype, root,

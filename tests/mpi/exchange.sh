@@ -6,7 +6,7 @@
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 for ranks in 2 3 5; do
-    run $ranks mapped=kernel tests/mpi/test_exchange path=exchange seed=$ranks random reuse form=1 random
+    run $ranks mapped=kernel tests/mpi/test_exchange path=exchange seed=$ranks random reuse form=1 random form=2 random
     run $ranks +weak +team=3 +blocks=16 mapped=kernel tests/mpi/test_exchange path=exchange seed=7 rounds=60 random
     run $ranks mapped=copy tests/mpi/test_exchange seed=$ranks random reuse
 done
@@ -17,22 +17,24 @@ run 1 mapped=kernel tests/mpi/test_exchange random
 
 # Neighbours; and those of topologies that have a rank twice, which are staged.
 for ranks in 3 6; do
-    run $ranks mapped=kernel tests/mpi/test_exchange path=exchange seed=$ranks neighbours form=1 neighbours
+    run $ranks mapped=kernel tests/mpi/test_exchange path=exchange seed=$ranks neighbours form=1 neighbours form=2 neighbours
 done
 run_prints "staged.*one rank is several neighbours" 2 verbose=3 mapped=kernel tests/mpi/test_exchange neighbours
 
 # Calls that go on while the program is elsewhere.
 for ranks in 2 4; do
-    run $ranks strict=1 mapped=kernel tests/mpi/test_flight path=exchange,reduce_mapped away receive crossed away
-    run $ranks mapped=kernel tests/mpi/test_flight freed
+    run $ranks strict=1 mapped=kernel tests/mpi/test_flight path=exchange,reduce_mapped away receive crossed away \
+        persistent away receive crossed again
+    run $ranks mapped=kernel tests/mpi/test_flight freed persistent freed
 done
 run 3 +solo strict=1 mapped=copy tests/mpi/test_exchange path=exchange_copy rounds=40 form=1 neighbours
 run 3 +solo mapped=copy tests/mpi/test_flight path=exchange_copy moves away receive crossed away
-run 3 mapped=kernel tests/mpi/test_flight path=exchange,reduce_mapped,staged seed=3 mixed
-run 2 mapped=auto tests/mpi/test_flight rounds=10 mixed
+run 3 mapped=kernel tests/mpi/test_flight path=exchange,reduce_mapped,staged seed=3 mixed rounds=5 turns turns persistent mixed
+run 2 mapped=auto tests/mpi/test_flight rounds=10 mixed turns
 run_prints "MPI_I.* cannot fetch from these buffers.*rank 1: the step ipc_export" 3 fault=ipc_export:3+@1 \
-    mapped=kernel tests/mpi/test_flight path=staged,exchange,reduce_mapped rounds=5 crossed mixed
+    mapped=kernel tests/mpi/test_flight path=staged,exchange,reduce_mapped rounds=5 crossed mixed turns
 run_fails "the step launch" 3 fault=launch:3@1 mapped=kernel tests/mpi/test_flight receive
+run_fails "a buffer of a persistent operation is no device memory any more" 2 mapped=kernel tests/mpi/test_flight gone
 
 # By auto from buffers that come again, and only where kernels run at once.
 for ranks in 2 4; do

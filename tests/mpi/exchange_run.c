@@ -66,6 +66,13 @@ void exchange_run(const struct exchange_source *t, const struct exchange_call *c
         collective->blocking(&a);
         return;
     }
-    collective->nonblocking(&a, &request);
+    if (t->form == EXCHANGE_NONBLOCKING || !collective->persistent) {
+        collective->nonblocking(&a, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        return;
+    }
+    collective->persistent(&a, &request);
+    MPI_Start(&request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
 }

@@ -33,7 +33,8 @@ tests_mpi_test_exchange_SOURCES = tests/mpi/test_exchange.c tests/mpi/exchange_c
 tests_mpi_test_exchange_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_exchange_LDADD = $(mpi_test_libs)
 check_PROGRAMS += tests/mpi/test_flight
-tests_mpi_test_flight_SOURCES = tests/mpi/test_flight.c
+tests_mpi_test_flight_SOURCES = tests/mpi/test_flight.c tests/mpi/flight_call.c tests/mpi/flight_call.h \
+    tests/mpi/stage_collectives.c tests/mpi/stage_collectives.h
 tests_mpi_test_flight_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_flight_LDADD = $(mpi_test_libs)
 TESTS += tests/mpi/exchange.sh

@@ -3,7 +3,7 @@
  * Collectives that move blocks, on device buffers, with counts, types, displacements, roots and buffers as random numbers
  * tell (exchange_call.h): every byte of both buffers must be as MPI says, also those that nobody writes.
  *
- * Usage: test_exchange [path=NAME] [rounds=N] [seed=N] [most=ELEMENTS] [form=0 | 1 (non-blocking)] PART...
+ * Usage: test_exchange [path=NAME] [rounds=N] [seed=N] [most=ELEMENTS] [form=0 | 1 (non-blocking) | 2 (persistent)] PART...
  * with the parts random (in buffers that stay), reuse (in buffers that come and go), communicators, disagree (which is an error),
  * empty (host buffers at all ranks but one, which has no data), neighbours (of topologies)
  */
@@ -223,7 +223,7 @@ static bool set(void *ctx, const char *name, uint64_t value)
 {
     struct exchange_source *t = ctx;
 
-    if (strcmp(name, "form") != 0 || value > EXCHANGE_NONBLOCKING) {
+    if (strcmp(name, "form") != 0 || value > EXCHANGE_PERSISTENT) {
         return false;
     }
     t->form = (enum exchange_form)value;

@@ -1,223 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Non-blocking collectives on device buffers that go on by themselves: whatever a program does between the call and the wait,
- * nothing of it waits for a rank that waits for it. Blocking calls set the communicators up first, for then they are native
- * (coll_gpufifo_mapped).
+ * Non-blocking and persistent collectives on device buffers that go on by themselves: whatever a program does between the call,
+ * or the start, and the wait, nothing of it waits for a rank that waits for it. Blocking calls set the communicators up first,
+ * for then they are native (coll_gpufifo_mapped).
  *
- * Usage: test_flight [path=NAME] [seed=N] [rounds=N] [moves] PART...
- *   moves     without the reductions, in what follows
- *   away      each form: ranks enter one after the other, each told by a message of the one before, which waits for its device
- *             and frees memory in between; then all look for the result without MPI
- *   receive   each rank but the last, in calls of all forms already, receives a message that its peer sends before it enters
- *   crossed   calls in flight on two communicators, begun and ended in other orders by other ranks
- *   freed     the communicator is freed while a call is in flight, which lands or is staged after all
- *   mixed     random sequences of calls in flight, of device and host buffers, and blocking ones between them
+ * Usage: test_flight [path=NAME] [seed=N] [rounds=N] [moves] [persistent] PART...
+ *   moves       without the reductions, in what follows
+ *   persistent  persistent calls, in what follows
+ *   away        each form: ranks enter one after the other, each told by a message of the one before, which waits for its device
+ *               and frees memory in between; then all look for the result without MPI
+ *   receive     each rank but the last, in calls of all forms already, receives a message that its peer sends before it enters
+ *   crossed     calls in flight on two communicators, begun and ended in other orders by other ranks
+ *   freed       the communicator is freed while a call is in flight, which lands or is staged after all
+ *   mixed       random sequences of calls in flight, of device and host buffers, and blocking ones between them
+ *   turns       persistent calls that each rank starts in an order of its own, again and again, among other calls; more of them
+ *               than can be native at once
+ *   again       a persistent call whose buffer is freed and comes back between starts
+ *   gone        the same, but it does not come back
  */
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "examples/paths.h"
-#include "tests/mpi/harness.h"
-
-enum { COUNT = 1000, MANY = 12, RANKS_MOST = 16 };
-
-enum form {
-    IBCAST, IALLGATHER, IALLGATHERV, IALLTOALL, IALLTOALLV, IALLTOALLW, IGATHER, IGATHERV, ISCATTER, ISCATTERV,
-    IALLREDUCE, IREDUCE, IREDUCE_SCATTER, IREDUCE_SCATTER_BLOCK, ISCAN, IEXSCAN, FORMS,
-    MOVES = IALLREDUCE                 /* those before move blocks, the others add */
-};
-
-struct test {
-    struct harness *h;
-    uint64_t common, own;          /* random: the same on all ranks, and this rank's */
-    int value;                     /* of the next call */
-    int forms;                     /* FORMS, or MOVES: the reductions are not tested */
-};
-
-/* One call under way. Those with displacements have their blocks in the reverse order of the ranks. */
-struct flight {
-    enum form form;
-    int root, value, ranks, rank;
-    bool in_place;                 /* of reductions, every second one */
-    struct buffer send, recv;      /* a broadcast has the first only */
-    int counts[RANKS_MOST], displs[RANKS_MOST], bytes[RANKS_MOST];
-    MPI_Datatype types[RANKS_MOST];
-    MPI_Request request;
-};
-
-static bool to_each(enum form form)
-{
-    return (form >= IALLTOALL && form <= IALLTOALLW) || form == ISCATTER || form == ISCATTERV || form == IREDUCE_SCATTER ||
-           form == IREDUCE_SCATTER_BLOCK;
-}
-
-static bool from_each(enum form form)
-{
-    return form >= IALLGATHER && form <= IGATHERV;
-}
-
-static int place(const struct flight *f, int rank)
-{
-    const bool reversed[FORMS] = {[IALLGATHERV] = true, [IALLTOALLV] = true, [IALLTOALLW] = true, [IGATHERV] = true,
-                                  [ISCATTERV] = true};
-
-    return reversed[f->form] ? f->ranks - 1 - rank : rank;
-}
-
-static unsigned draw(uint64_t *random, unsigned below)
-{
-    *random = *random * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(*random >> 33) % below;
-}
-
-/* What a rank has for another one; if it has the same for all, for rank 0. */
-static int element(const struct flight *f, int from, int to, int i)
-{
-    return f->value % 100 * 1000000 + (from * RANKS_MOST + to) * COUNT + i;
-}
-
-static void start_reduction(struct flight *f, MPI_Comm comm)
-{
-    void *send = f->in_place ? MPI_IN_PLACE : f->send.data, *recv = f->recv.data;
-    MPI_Request *request = &f->request;
-
-    switch (f->form) {
-    case IALLREDUCE:
-        MPI_Iallreduce(send, recv, COUNT, MPI_INT, MPI_SUM, comm, request);
-        break;
-    case IREDUCE:
-        MPI_Ireduce(f->rank == f->root ? send : f->send.data, recv, COUNT, MPI_INT, MPI_SUM, f->root, comm, request);
-        break;
-    case IREDUCE_SCATTER:
-        MPI_Ireduce_scatter(send, recv, f->counts, MPI_INT, MPI_SUM, comm, request);
-        break;
-    case IREDUCE_SCATTER_BLOCK:
-        MPI_Ireduce_scatter_block(send, recv, COUNT, MPI_INT, MPI_SUM, comm, request);
-        break;
-    case ISCAN:
-        MPI_Iscan(send, recv, COUNT, MPI_INT, MPI_SUM, comm, request);
-        break;
-    default:
-        MPI_Iexscan(send, recv, COUNT, MPI_INT, MPI_SUM, comm, request);
-    }
-}
-
-static void start(struct flight *f, MPI_Comm comm)
-{
-    void *send = f->send.data, *recv = f->recv.data;
-    const int *n = f->counts, *at = f->displs, root = f->root;
-    MPI_Request *request = &f->request;
-
-    switch (f->form) {
-    case IBCAST:
-        MPI_Ibcast(send, COUNT, MPI_INT, root, comm, request);
-        break;
-    case IALLGATHER:
-        MPI_Iallgather(send, COUNT, MPI_INT, recv, COUNT, MPI_INT, comm, request);
-        break;
-    case IALLGATHERV:
-        MPI_Iallgatherv(send, COUNT, MPI_INT, recv, n, at, MPI_INT, comm, request);
-        break;
-    case IALLTOALL:
-        MPI_Ialltoall(send, COUNT, MPI_INT, recv, COUNT, MPI_INT, comm, request);
-        break;
-    case IALLTOALLV:
-        MPI_Ialltoallv(send, n, at, MPI_INT, recv, n, at, MPI_INT, comm, request);
-        break;
-    case IALLTOALLW:
-        MPI_Ialltoallw(send, n, f->bytes, f->types, recv, n, f->bytes, f->types, comm, request);
-        break;
-    case IGATHER:
-        MPI_Igather(send, COUNT, MPI_INT, recv, COUNT, MPI_INT, root, comm, request);
-        break;
-    case IGATHERV:
-        MPI_Igatherv(send, COUNT, MPI_INT, recv, n, at, MPI_INT, root, comm, request);
-        break;
-    case ISCATTER:
-        MPI_Iscatter(send, COUNT, MPI_INT, recv, COUNT, MPI_INT, root, comm, request);
-        break;
-    case ISCATTERV:
-        MPI_Iscatterv(send, n, at, MPI_INT, recv, COUNT, MPI_INT, root, comm, request);
-        break;
-    default:
-        start_reduction(f, comm);
-    }
-}
-
-static void begin(struct test *t, MPI_Comm comm, enum gpufifo_memory kind, enum form form, int root, struct flight *f)
-{
-    static int numbers[RANKS_MOST * COUNT];
-    int blocks = to_each(form) ? t->h->ranks : 1;
-
-    *f = (struct flight){.form = form, .root = root, .value = t->value++, .ranks = t->h->ranks, .rank = t->h->rank};
-    f->in_place = form >= MOVES && (f->value + f->value / FORMS) % 2 == 1;     /* each form is, and is not */
-    for (int r = 0; r < f->ranks; r++) {
-        f->counts[r] = COUNT;
-        f->displs[r] = place(f, r) * COUNT;
-        f->bytes[r] = f->displs[r] * (int)sizeof(int);
-        f->types[r] = MPI_INT;
-    }
-    for (int to = 0; to < blocks; to++) {
-        for (int i = 0; i < COUNT; i++) {
-            numbers[(blocks > 1 ? f->displs[to] : 0) + i] = element(f, f->rank, to, i);
-        }
-    }
-    buffer_create(t->h, &f->send, kind, (size_t)blocks * COUNT * sizeof(int), 0);
-    buffer_create(t->h, &f->recv, kind, (size_t)(from_each(form) || form >= MOVES ? f->ranks : 1) * COUNT * sizeof(int), 0);
-    buffer_write(&f->send, numbers);
-    if (f->in_place) {
-        buffer_write(&f->recv, numbers);
-    }
-    start(f, comm);
-}
-
-/* What it makes of the elements of all ranks, of those up to this one, or of those before. */
-static int sum(const struct flight *f, int i)
-{
-    int ranks = f->form == ISCAN ? f->rank + 1 : f->form == IEXSCAN ? f->rank : f->ranks, all = 0;
-
-    for (int from = 0; from < ranks; from++) {
-        all += element(f, from, to_each(f->form) ? f->rank : 0, i);
-    }
-    return all;
-}
-
-static bool has_result(const struct flight *f)
-{
-    bool rooted = f->form == IGATHER || f->form == IGATHERV || f->form == IREDUCE;
-
-    return (!rooted || f->rank == f->root) && (f->form != IEXSCAN || f->rank > 0);
-}
-
-static bool is_right(const struct flight *f)
-{
-    static int got[RANKS_MOST * COUNT];
-    bool several = from_each(f->form);
-
-    if (!has_result(f)) {
-        return true;
-    }
-    buffer_read(f->form == IBCAST ? &f->send : &f->recv, got);
-    for (int from = several ? 0 : f->root; from < (several ? f->ranks : f->root + 1); from++) {
-        for (int i = 0; i < COUNT; i++) {
-            int right = f->form >= MOVES ? sum(f, i) : element(f, from, to_each(f->form) ? f->rank : 0, i);
-
-            if (got[(several ? f->displs[from] : 0) + i] != right) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-static void end(struct test *t, struct flight *f, const char *what)
-{
-    MPI_Wait(&f->request, MPI_STATUS_IGNORE);
-    harness_check(t->h, is_right(f), "%s: the result of form %d is wrong", what, (int)f->form);
-    buffer_destroy(&f->send, what);
-    buffer_destroy(&f->recv, what);
-}
+#include "tests/mpi/flight_call.h"
 
 static void blocking(struct test *t, MPI_Comm comm)
 {
@@ -234,20 +39,21 @@ static void away(struct test *t, enum form form)
     struct flight f;
     void *other;
 
+    flight_prepare(t, MPI_COMM_WORLD, GPUFIFO_MEMORY_DEVICE, form, h->ranks / 2, &f);
     if (h->rank > 0) {
         MPI_Recv(NULL, 0, MPI_INT, h->rank - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     harness_need(h, gpufifo_alloc(h->device, GPUFIFO_MEMORY_DEVICE, 1 << 20, &other), "allocate");
-    begin(t, MPI_COMM_WORLD, GPUFIFO_MEMORY_DEVICE, form, h->ranks / 2, &f);
+    flight_start(&f, MPI_COMM_WORLD);
     harness_need(h, gpufifo_synchronize(h->device), "synchronize");
     harness_need(h, gpufifo_free(h->device, other), "free");
     if (h->rank + 1 < h->ranks) {
         MPI_Send(NULL, 0, MPI_INT, h->rank + 1, 1, MPI_COMM_WORLD);
     }
-    while (!is_right(&f)) {
+    while (!flight_is_right(&f)) {
         harness_need(h, gpufifo_synchronize(h->device), "synchronize");
     }
-    end(t, &f, "away");
+    flight_end(t, &f, "away");
 }
 
 static void receive(struct test *t)
@@ -255,11 +61,14 @@ static void receive(struct test *t)
     struct harness *h = t->h;
     struct flight f[FORMS];
 
+    for (int form = 0; form < t->forms; form++) {
+        flight_prepare(t, MPI_COMM_WORLD, GPUFIFO_MEMORY_DEVICE, form, h->ranks - 1, &f[form]);
+    }
     if (h->rank > 0) {
         MPI_Ssend(&h->rank, 1, MPI_INT, h->rank - 1, 2, MPI_COMM_WORLD);
     }
     for (int form = 0; form < t->forms; form++) {
-        begin(t, MPI_COMM_WORLD, GPUFIFO_MEMORY_DEVICE, form, h->ranks - 1, &f[form]);
+        flight_start(&f[form], MPI_COMM_WORLD);
     }
     if (h->rank + 1 < h->ranks) {
         int next;
@@ -267,7 +76,7 @@ static void receive(struct test *t)
         MPI_Recv(&next, 1, MPI_INT, h->rank + 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     for (int form = t->forms; form-- > 0;) {
-        end(t, &f[form], "receive");
+        flight_end(t, &f[form], "receive");
     }
 }
 
@@ -275,40 +84,40 @@ static void crossed(struct test *t)
 {
     MPI_Comm comms[2] = { MPI_COMM_WORLD, MPI_COMM_NULL };
     struct flight f[2][FORMS];
-    int value = t->value + 100;
-
     MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
     blocking(t, comms[1]);
-    for (int i = 0; i < 2; i++) {
-        int c = (i + t->h->rank) % 2;
+    for (int k = 0; k < 2 * t->forms; k++) {
+        int form = k % t->forms;
 
-        t->value = value + FORMS * c;
-        for (int form = 0; form < t->forms; form++) {
-            begin(t, comms[c], GPUFIFO_MEMORY_DEVICE, form, form % t->h->ranks, &f[c][form]);
-        }
+        flight_prepare(t, comms[k / t->forms], GPUFIFO_MEMORY_DEVICE, form, form % t->h->ranks, &f[k / t->forms][form]);
+    }
+    for (int k = 0; k < 2 * t->forms; k++) {
+        int c = (k / t->forms + t->h->rank) % 2;
+
+        flight_start(&f[c][k % t->forms], comms[c]);
     }
     for (int k = 0; k < 2 * t->forms; k++) {
         int at = t->h->rank % 3 == 0 ? 2 * t->forms - 1 - k : k;
 
-        end(t, &f[at / t->forms][at % t->forms], "crossed");
+        flight_end(t, &f[at / t->forms][at % t->forms], "crossed");
     }
     MPI_Comm_free(&comms[1]);
-    t->value = value + 100;
 }
 
-/* Its communicator may go before it has ended, also one that is staged after all. */
+/* Its communicator may go before it has ended, also one that is staged after all; but a persistent one of Open MPI itself does
+ * not survive that. */
 static void freed(struct test *t)
 {
-    for (int staged = 0; staged < 2; staged++) {
+    for (int staged = 0; staged < (t->persistent ? 1 : 2); staged++) {
         bool host = staged && t->h->rank == 0;
         struct flight f;
         MPI_Comm comm;
 
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         blocking(t, comm);
-        begin(t, comm, host ? GPUFIFO_MEMORY_HOST : GPUFIFO_MEMORY_DEVICE, IALLGATHER, 0, &f);
+        flight_begin(t, comm, host ? GPUFIFO_MEMORY_HOST : GPUFIFO_MEMORY_DEVICE, IALLGATHER, 0, &f);
         MPI_Comm_free(&comm);
-        end(t, &f, "freed");
+        flight_end(t, &f, "freed");
     }
 }
 
@@ -318,27 +127,110 @@ static void mixed(struct test *t, int rounds)
     struct flight f[MANY], *left[MANY];
 
     for (int round = 0; round < rounds; round++) {
-        int many = 1 + (int)draw(&t->common, MANY), all = (int)draw(&t->common, 3);
+        int many = 1 + (int)flight_draw(&t->common, MANY), all = (int)flight_draw(&t->common, 3);
 
         for (int i = 0; i < many; i++) {
-            bool device = all == 0 || draw(&t->own, 3) > 0;
-            enum form form = draw(&t->common, (unsigned)t->forms);
+            bool device = all == 0 || flight_draw(&t->own, 3) > 0;
+            enum form form = flight_draw(&t->common, (unsigned)t->forms);
 
-            begin(t, MPI_COMM_WORLD, device ? GPUFIFO_MEMORY_DEVICE : GPUFIFO_MEMORY_HOST, form,
-                  (int)draw(&t->common, (unsigned)t->h->ranks), &f[i]);
+            flight_begin(t, MPI_COMM_WORLD, device ? GPUFIFO_MEMORY_DEVICE : GPUFIFO_MEMORY_HOST, form,
+                  (int)flight_draw(&t->common, (unsigned)t->h->ranks), &f[i]);
             left[i] = &f[i];
-            if (draw(&t->common, 8) == 0) {
+            if (flight_draw(&t->common, 8) == 0) {
                 blocking(t, MPI_COMM_WORLD);
             }
         }
         for (int i = many; i-- > 0; ) {
-            int other = (int)draw(&t->own, (unsigned)i + 1);
+            int other = (int)flight_draw(&t->own, (unsigned)i + 1);
             struct flight *next = left[other];
 
             left[other] = left[i];
-            end(t, next, "mixed");
+            flight_end(t, next, "mixed");
         }
     }
+}
+
+static void shuffle(uint64_t *random, int *order, int count)
+{
+    for (int i = 0; i < count; i++) {
+        int other = (int)flight_draw(random, (unsigned)i + 1);
+
+        order[i] = order[other];
+        order[other] = i;
+    }
+}
+
+/* Persistent operations of all forms, some three times; one rank has host buffers in some. In turn each rank waits for each
+ * before it starts the next one. */
+static void turns(struct test *t, int rounds)
+{
+    enum { ALL = 3 * FORMS };
+    struct flight *f = calloc(ALL, sizeof *f), other;
+    int count = t->forms + (int)flight_draw(&t->common, (unsigned)(ALL - t->forms)), order[ALL];
+
+    t->persistent = true;
+    for (int i = 0; i < count; i++) {
+        bool host = flight_draw(&t->common, 8) == 0 && t->h->rank == i % t->h->ranks;
+
+        flight_prepare(t, MPI_COMM_WORLD, host ? GPUFIFO_MEMORY_HOST : GPUFIFO_MEMORY_DEVICE, i % t->forms, i % t->h->ranks,
+                       &f[i]);
+    }
+    t->persistent = false;
+    for (int round = 0; round < rounds; round++) {
+        bool one_by_one = round % t->h->ranks == t->h->rank;      /* which the others' blocking calls must not wait for */
+        int before = one_by_one ? 0 : (int)flight_draw(&t->own, (unsigned)count);
+
+        shuffle(&t->own, order, count);
+        for (int i = 0; i < count; i++) {
+            if (i == before) {
+                blocking(t, MPI_COMM_WORLD);
+                flight_begin(t, MPI_COMM_WORLD, GPUFIFO_MEMORY_DEVICE, IALLGATHER, 0, &other);
+            }
+            flight_start(&f[order[i]], MPI_COMM_WORLD);
+            if (one_by_one) {
+                flight_check(t, &f[order[i]], "one by one");
+            }
+        }
+        flight_end(t, &other, "among turns");
+        shuffle(&t->own, order, count);
+        for (int i = 0; i < count; i++) {
+            flight_check(t, &f[order[i]], "turns");
+            flight_fill(&f[order[i]], f[order[i]].value + ALL);
+        }
+    }
+    shuffle(&t->own, order, count);
+    for (int i = 0; i < count; i++) {
+        flight_start(&f[i], MPI_COMM_WORLD);
+    }
+    for (int i = 0; i < count; i++) {
+        flight_end(t, &f[order[i]], "the last turns");
+    }
+    free(f);
+}
+
+/* The memory at a persistent one's address may be another at the next start, or none, which is an error. */
+static void again(struct test *t, bool gone)
+{
+    struct flight f;
+
+    t->persistent = true;
+    flight_prepare(t, MPI_COMM_WORLD, GPUFIFO_MEMORY_DEVICE, IALLGATHER, 0, &f);
+    t->persistent = false;
+    for (int round = 0; round < 4; round++) {
+        size_t bytes = f.send.bytes;
+        void *before = f.send.data;
+
+        flight_start(&f, MPI_COMM_WORLD);
+        flight_check(t, &f, "again");
+        buffer_destroy(&f.send, "again");
+        if (!gone) {
+            buffer_create(t->h, &f.send, GPUFIFO_MEMORY_DEVICE, bytes, 0);
+            harness_check(t->h, before == f.send.data, "the address does not come back: the test shows nothing");
+            flight_fill(&f, f.value + 1);
+        }
+    }
+    flight_start(&f, MPI_COMM_WORLD);
+    flight_end(t, &f, "again");
 }
 
 static void run_part(struct test *t, const char *part, int rounds)
@@ -355,8 +247,14 @@ static void run_part(struct test *t, const char *part, int rounds)
         freed(t);
     } else if (strcmp(part, "mixed") == 0) {
         mixed(t, rounds);
+    } else if (strcmp(part, "turns") == 0) {
+        turns(t, rounds);
+    } else if (strcmp(part, "again") == 0) {
+        again(t, false);
+    } else if (strcmp(part, "gone") == 0) {
+        again(t, true);
     } else {
-        harness_check(t->h, false, "there is no part \"%s\": away, receive, crossed, freed, mixed", part);
+        harness_check(t->h, false, "there is no part \"%s\": away, receive, crossed, freed, mixed, turns, again, gone", part);
     }
 }
 
@@ -380,6 +278,8 @@ int main(int argc, char **argv)
             rounds = atoi(argv[i] + 7);
         } else if (strcmp(argv[i], "moves") == 0) {
             t.forms = MOVES;
+        } else if (strcmp(argv[i], "persistent") == 0) {
+            t.persistent = true;
         } else if (strncmp(argv[i], "seed=", 5) == 0) {
             t.common = strtoull(argv[i] + 5, NULL, 10);
             t.own = t.common + (uint64_t)h.rank * 1000;

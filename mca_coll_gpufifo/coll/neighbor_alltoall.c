@@ -1,156 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The neighbourhood collectives: those of allgather.c and alltoall.c with the neighbours of a topology for peers.
+ * The neighbourhood collectives of the family of alltoall.c, with the neighbours of a topology for peers.
  */
 #include "mca_coll_gpufifo/coll/describe.h"
 #include "mca_coll_gpufifo/mapped.h"
-#include "mca_coll_gpufifo/neighbours.h"
-
-/* Degrees count the missing neighbours at the edge of a grid too. */
-static struct gf_peers neighbours(ompi_communicator_t *comm)
-{
-    struct gf_peers peers = {.self = -1, .to = gf_neighbours_count(comm, true), .from = gf_neighbours_count(comm, false)};
-
-    if (OMPI_COMM_IS_CART(comm)) {
-        peers.grid = comm->c_topo->mtc.cart;
-    }
-    return peers;
-}
-
-int gf_coll_neighbor_allgather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
-                               ompi_datatype_t *rdtype, ompi_communicator_t *comm, mca_coll_base_module_t *module)
-{
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call;
-
-    if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = gf_describe_allgather_equal(neighbours(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
-    }
-    if (gf_mapped_does(&call, GF_EXCHANGE_NEIGHBOR_ALLGATHER, 0, "MPI_Neighbor_allgather", module)) {
-        return call.result;
-    }
-    if (gf_stage_begin(&call, comm, "MPI_Neighbor_allgather")) {
-        call.result = saved->coll_neighbor_allgather(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
-                                                     saved->coll_neighbor_allgather_module);
-    }
-    return gf_stage_end(&call);
-}
-
-static int start_ineighbor_allgather(const struct gf_saved_call *ours, const struct gf_stage_call *call, ompi_request_t **request)
-{
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
-
-    return saved->coll_ineighbor_allgather(call->send.host, ours->scount, ours->stype, call->recv.host, ours->rcount, ours->rtype,
-                                           ours->module->comm, request, ours->owner);
-}
-
-int gf_coll_ineighbor_allgather(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
-                                ompi_datatype_t *rdtype, ompi_communicator_t *comm, ompi_request_t **request,
-                                mca_coll_base_module_t *module)
-{
-    const struct gf_saved_call saved = {
-        .start = start_ineighbor_allgather, .owner = gf_coll_saved(module)->coll_ineighbor_allgather_module,
-        .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype, .rcount = rcount, .rtype = rdtype};
-    struct gf_stage_call call;
-
-    if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = gf_describe_allgather_equal(neighbours(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
-    }
-    if (gf_mapped_departs(&call, GF_EXCHANGE_NEIGHBOR_ALLGATHER, &saved, "MPI_Ineighbor_allgather", request)) {
-        return call.result;
-    }
-    if (gf_request_begin(&call, comm, "MPI_Ineighbor_allgather")) {
-        call.result = start_ineighbor_allgather(&saved, &call, request);
-    }
-    return gf_request_return(&call, request);
-}
-
-int gf_coll_neighbor_allgather_init(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf,
-                                    gf_mpi_count rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
-                                    struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *module)
-{
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call;
-
-    if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = gf_describe_allgather_equal(neighbours(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
-    }
-    if (gf_request_init(&call, comm, "MPI_Neighbor_allgather_init")) {
-        call.result = saved->coll_neighbor_allgather_init(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
-                                                          info, request, saved->coll_neighbor_allgather_init_module);
-    }
-    return gf_request_return(&call, request);
-}
-
-int gf_coll_neighbor_allgatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_counts rcounts,
-                                gf_mpi_displs displs, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
-                                mca_coll_base_module_t *module)
-{
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call;
-
-    if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = gf_describe_allgather_v(neighbours(comm), sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
-    }
-    if (gf_mapped_does(&call, GF_EXCHANGE_NEIGHBOR_ALLGATHER, 0, "MPI_Neighbor_allgatherv", module)) {
-        return call.result;
-    }
-    if (gf_stage_begin(&call, comm, "MPI_Neighbor_allgatherv")) {
-        call.result = saved->coll_neighbor_allgatherv(call.send.host, scount, sdtype, call.recv.host, rcounts, displs, rdtype,
-                                                      comm, saved->coll_neighbor_allgatherv_module);
-    }
-    return gf_stage_end(&call);
-}
-
-static int start_ineighbor_allgatherv(const struct gf_saved_call *ours, const struct gf_stage_call *call,
-                                      ompi_request_t **request)
-{
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
-
-    return saved->coll_ineighbor_allgatherv(call->send.host, ours->scount, ours->stype, call->recv.host, ours->rcounts,
-                                            ours->rdispls, ours->rtype, ours->module->comm, request, ours->owner);
-}
-
-int gf_coll_ineighbor_allgatherv(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf,
-                                 gf_mpi_counts rcounts, gf_mpi_displs displs, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
-                                 ompi_request_t **request, mca_coll_base_module_t *module)
-{
-    const struct gf_saved_call saved = {
-        .start = start_ineighbor_allgatherv, .owner = gf_coll_saved(module)->coll_ineighbor_allgatherv_module,
-        .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype, .rcounts = rcounts, .rdispls = displs,
-        .rtype = rdtype};
-    struct gf_stage_call call;
-
-    if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = gf_describe_allgather_v(neighbours(comm), sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
-    }
-    if (gf_mapped_departs(&call, GF_EXCHANGE_NEIGHBOR_ALLGATHER, &saved, "MPI_Ineighbor_allgatherv", request)) {
-        return call.result;
-    }
-    if (gf_request_begin(&call, comm, "MPI_Ineighbor_allgatherv")) {
-        call.result = start_ineighbor_allgatherv(&saved, &call, request);
-    }
-    return gf_request_return(&call, request);
-}
-
-int gf_coll_neighbor_allgatherv_init(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf,
-                                     gf_mpi_counts rcounts, gf_mpi_displs displs, ompi_datatype_t *rdtype,
-                                     ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request,
-                                     mca_coll_base_module_t *module)
-{
-    const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
-    struct gf_stage_call call;
-
-    if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = gf_describe_allgather_v(neighbours(comm), sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
-    }
-    if (gf_request_init(&call, comm, "MPI_Neighbor_allgatherv_init")) {
-        call.result = saved->coll_neighbor_allgatherv_init(call.send.host, scount, sdtype, call.recv.host, rcounts, displs,
-                                                           rdtype, comm, info, request,
-                                                           saved->coll_neighbor_allgatherv_init_module);
-    }
-    return gf_request_return(&call, request);
-}
 
 int gf_coll_neighbor_alltoall(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
                               ompi_datatype_t *rdtype, ompi_communicator_t *comm, mca_coll_base_module_t *module)
@@ -159,7 +12,7 @@ int gf_coll_neighbor_alltoall(const void *sbuf, gf_mpi_count scount, ompi_dataty
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = gf_describe_alltoall_equal(neighbours(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
+        call = gf_describe_alltoall_equal(gf_peers_neighbours(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
     if (gf_mapped_does(&call, GF_EXCHANGE_NEIGHBOR_ALLTOALL, 0, "MPI_Neighbor_alltoall", module)) {
         return call.result;
@@ -179,19 +32,27 @@ static int start_ineighbor_alltoall(const struct gf_saved_call *ours, const stru
                                           ours->module->comm, request, ours->owner);
 }
 
+static struct gf_saved_call later_neighbor_alltoall(mca_coll_base_module_t *module, gf_mpi_count scount, ompi_datatype_t *sdtype,
+                                                    gf_mpi_count rcount, ompi_datatype_t *rdtype)
+{
+    return (struct gf_saved_call){.start = start_ineighbor_alltoall,
+                                  .owner = gf_coll_saved(module)->coll_ineighbor_alltoall_module,
+                                  .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype,
+                                  .rcount = rcount, .rtype = rdtype};
+}
+
 int gf_coll_ineighbor_alltoall(const void *sbuf, gf_mpi_count scount, ompi_datatype_t *sdtype, void *rbuf, gf_mpi_count rcount,
                                ompi_datatype_t *rdtype, ompi_communicator_t *comm, ompi_request_t **request,
                                mca_coll_base_module_t *module)
 {
-    const struct gf_saved_call saved = {
-        .start = start_ineighbor_alltoall, .owner = gf_coll_saved(module)->coll_ineighbor_alltoall_module,
-        .module = (mca_coll_gpufifo_module_t *)module, .scount = scount, .stype = sdtype, .rcount = rcount, .rtype = rdtype};
+    const struct gf_saved_call saved = later_neighbor_alltoall(module, scount, sdtype, rcount, rdtype);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = gf_describe_alltoall_equal(neighbours(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
+        call = gf_describe_alltoall_equal(gf_peers_neighbours(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
     }
-    if (gf_mapped_departs(&call, GF_EXCHANGE_NEIGHBOR_ALLTOALL, &saved, "MPI_Ineighbor_alltoall", request)) {
+    if (gf_mapped_departs(&call, GF_EXCHANGE_NEIGHBOR_ALLTOALL, &saved, GF_NATIVE_NONBLOCKING, "MPI_Ineighbor_alltoall",
+                          request)) {
         return call.result;
     }
     if (gf_request_begin(&call, comm, "MPI_Ineighbor_alltoall")) {
@@ -205,10 +66,15 @@ int gf_coll_neighbor_alltoall_init(const void *sbuf, gf_mpi_count scount, ompi_d
                                    struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call later = later_neighbor_alltoall(module, scount, sdtype, rcount, rdtype);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = gf_describe_alltoall_equal(neighbours(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
+        call = gf_describe_alltoall_equal(gf_peers_neighbours(comm), sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_NEIGHBOR_ALLTOALL, &later, GF_NATIVE_PERSISTENT, "MPI_Neighbor_alltoall_init",
+                          request)) {
+        return call.result;
     }
     if (gf_request_init(&call, comm, "MPI_Neighbor_alltoall_init")) {
         call.result = saved->coll_neighbor_alltoall_init(call.send.host, scount, sdtype, call.recv.host, rcount, rdtype, comm,
@@ -225,7 +91,7 @@ int gf_coll_neighbor_alltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_d
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = gf_describe_alltoall_v(neighbours(comm), sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+        call = gf_describe_alltoall_v(gf_peers_neighbours(comm), sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
     }
     if (gf_mapped_does(&call, GF_EXCHANGE_NEIGHBOR_ALLTOALL, 0, "MPI_Neighbor_alltoallv", module)) {
         return call.result;
@@ -245,20 +111,28 @@ static int start_ineighbor_alltoallv(const struct gf_saved_call *ours, const str
                                            ours->rcounts, ours->rdispls, ours->rtype, ours->module->comm, request, ours->owner);
 }
 
+static struct gf_saved_call later_neighbor_alltoallv(mca_coll_base_module_t *module, gf_mpi_counts scounts,
+                                                     gf_mpi_displs sdispls, ompi_datatype_t *sdtype, gf_mpi_counts rcounts,
+                                                     gf_mpi_displs rdispls, ompi_datatype_t *rdtype)
+{
+    return (struct gf_saved_call){.start = start_ineighbor_alltoallv,
+                                  .owner = gf_coll_saved(module)->coll_ineighbor_alltoallv_module,
+                                  .module = (mca_coll_gpufifo_module_t *)module, .scounts = scounts, .sdispls = sdispls,
+                                  .stype = sdtype, .rcounts = rcounts, .rdispls = rdispls, .rtype = rdtype};
+}
+
 int gf_coll_ineighbor_alltoallv(const void *sbuf, gf_mpi_counts scounts, gf_mpi_displs sdispls, ompi_datatype_t *sdtype,
                                 void *rbuf, gf_mpi_counts rcounts, gf_mpi_displs rdispls, ompi_datatype_t *rdtype,
                                 ompi_communicator_t *comm, ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    const struct gf_saved_call saved = {
-        .start = start_ineighbor_alltoallv, .owner = gf_coll_saved(module)->coll_ineighbor_alltoallv_module,
-        .module = (mca_coll_gpufifo_module_t *)module, .scounts = scounts, .sdispls = sdispls, .stype = sdtype,
-        .rcounts = rcounts, .rdispls = rdispls, .rtype = rdtype};
+    const struct gf_saved_call saved = later_neighbor_alltoallv(module, scounts, sdispls, sdtype, rcounts, rdispls, rdtype);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = gf_describe_alltoall_v(neighbours(comm), sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+        call = gf_describe_alltoall_v(gf_peers_neighbours(comm), sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
     }
-    if (gf_mapped_departs(&call, GF_EXCHANGE_NEIGHBOR_ALLTOALL, &saved, "MPI_Ineighbor_alltoallv", request)) {
+    if (gf_mapped_departs(&call, GF_EXCHANGE_NEIGHBOR_ALLTOALL, &saved, GF_NATIVE_NONBLOCKING, "MPI_Ineighbor_alltoallv",
+                          request)) {
         return call.result;
     }
     if (gf_request_begin(&call, comm, "MPI_Ineighbor_alltoallv")) {
@@ -273,10 +147,15 @@ int gf_coll_neighbor_alltoallv_init(const void *sbuf, gf_mpi_counts scounts, gf_
                                     mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call later = later_neighbor_alltoallv(module, scounts, sdispls, sdtype, rcounts, rdispls, rdtype);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
-        call = gf_describe_alltoall_v(neighbours(comm), sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+        call = gf_describe_alltoall_v(gf_peers_neighbours(comm), sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype);
+    }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_NEIGHBOR_ALLTOALL, &later, GF_NATIVE_PERSISTENT, "MPI_Neighbor_alltoallv_init",
+                          request)) {
+        return call.result;
     }
     if (gf_request_init(&call, comm, "MPI_Neighbor_alltoallv_init")) {
         call.result = saved->coll_neighbor_alltoallv_init(call.send.host, scounts, sdispls, sdtype, call.recv.host, rcounts,
@@ -291,7 +170,7 @@ static struct gf_stage_call alltoallw(ompi_communicator_t *comm, const void *sbu
                                       gf_mpi_byte_displs sdispls, ompi_datatype_t *const *sdtypes, void *rbuf,
                                       gf_mpi_counts rcounts, gf_mpi_byte_displs rdispls, ompi_datatype_t *const *rdtypes)
 {
-    struct gf_peers peers = neighbours(comm);
+    struct gf_peers peers = gf_peers_neighbours(comm);
 
     return gf_describe_alltoall(peers, sbuf, gf_layout_w_bytes(peers.to, scounts, sdispls, sdtypes),
                                 rbuf, gf_layout_w_bytes(peers.from, rcounts, rdispls, rdtypes));
@@ -325,21 +204,30 @@ static int start_ineighbor_alltoallw(const struct gf_saved_call *ours, const str
                                            ours->rcounts, ours->rbytes, ours->rtypes, ours->module->comm, request, ours->owner);
 }
 
+static struct gf_saved_call later_neighbor_alltoallw(mca_coll_base_module_t *module, gf_mpi_counts scounts,
+                                                     gf_mpi_byte_displs sdispls, ompi_datatype_t *const *sdtypes,
+                                                     gf_mpi_counts rcounts, gf_mpi_byte_displs rdispls,
+                                                     ompi_datatype_t *const *rdtypes)
+{
+    return (struct gf_saved_call){.start = start_ineighbor_alltoallw,
+                                  .owner = gf_coll_saved(module)->coll_ineighbor_alltoallw_module,
+                                  .module = (mca_coll_gpufifo_module_t *)module, .scounts = scounts, .sbytes = sdispls,
+                                  .stypes = sdtypes, .rcounts = rcounts, .rbytes = rdispls, .rtypes = rdtypes};
+}
+
 int gf_coll_ineighbor_alltoallw(const void *sbuf, gf_mpi_counts scounts, gf_mpi_byte_displs sdispls,
                                 ompi_datatype_t *const *sdtypes, void *rbuf, gf_mpi_counts rcounts, gf_mpi_byte_displs rdispls,
                                 ompi_datatype_t *const *rdtypes, ompi_communicator_t *comm, ompi_request_t **request,
                                 mca_coll_base_module_t *module)
 {
-    const struct gf_saved_call saved = {
-        .start = start_ineighbor_alltoallw, .owner = gf_coll_saved(module)->coll_ineighbor_alltoallw_module,
-        .module = (mca_coll_gpufifo_module_t *)module, .scounts = scounts, .sbytes = sdispls, .stypes = sdtypes,
-        .rcounts = rcounts, .rbytes = rdispls, .rtypes = rdtypes};
+    const struct gf_saved_call saved = later_neighbor_alltoallw(module, scounts, sdispls, sdtypes, rcounts, rdispls, rdtypes);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
     }
-    if (gf_mapped_departs(&call, GF_EXCHANGE_NEIGHBOR_ALLTOALL, &saved, "MPI_Ineighbor_alltoallw", request)) {
+    if (gf_mapped_departs(&call, GF_EXCHANGE_NEIGHBOR_ALLTOALL, &saved, GF_NATIVE_NONBLOCKING, "MPI_Ineighbor_alltoallw",
+                          request)) {
         return call.result;
     }
     if (gf_request_begin(&call, comm, "MPI_Ineighbor_alltoallw")) {
@@ -354,10 +242,15 @@ int gf_coll_neighbor_alltoallw_init(const void *sbuf, gf_mpi_counts scounts, gf_
                                     struct ompi_info_t *info, ompi_request_t **request, mca_coll_base_module_t *module)
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(module);
+    const struct gf_saved_call later = later_neighbor_alltoallw(module, scounts, sdispls, sdtypes, rcounts, rdispls, rdtypes);
     struct gf_stage_call call;
 
     if (!gf_stage_passes(&call, sbuf, rbuf)) {
         call = alltoallw(comm, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes);
+    }
+    if (gf_mapped_departs(&call, GF_EXCHANGE_NEIGHBOR_ALLTOALL, &later, GF_NATIVE_PERSISTENT, "MPI_Neighbor_alltoallw_init",
+                          request)) {
+        return call.result;
     }
     if (gf_request_init(&call, comm, "MPI_Neighbor_alltoallw_init")) {
         call.result = saved->coll_neighbor_alltoallw_init(call.send.host, scounts, sdispls, sdtypes, call.recv.host, rcounts,
