@@ -93,7 +93,8 @@ engines() {
     what=$1 way="-n 2 --bind-to core --mca pml ob1 --mca coll_gpufifo_$2"
     echo "== $what: by kernel, by copy engine"
     timeout -k 5 60 "$build/gpufifo-env" "$build/gpufifo-bench" "$what" --min 256K --factor 4 --max 256M --window 8 \
-        --iterations 50 --warmup 5 --rounds 1 --json "$out/engines-$what.json" --compare "$way kernel $see" --compare "$way $3 $see"
+        --iterations 50 --warmup 5 --rounds 1 --json "$out/engines-$what.json" \
+        --compare "$way kernel $see" --compare "$way $3 $see"
 }
 
 # What each way brings between two GPUs.
