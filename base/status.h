@@ -29,6 +29,12 @@ struct gf_reason {
     char text[320];
 };
 
+/* Says nothing. For calls of a few microseconds: an initialiser writes all of the text. */
+static inline void gf_reason_clear(struct gf_reason *why)
+{
+    why->text[0] = '\0';
+}
+
 /* Fills it as snprintf does; what is too long is cut. Accepts null. */
 void gf_reason_set(struct gf_reason *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

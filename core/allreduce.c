@@ -152,8 +152,9 @@ static gf_status map_buffers(gf_comm *comm, const struct gf_comm_buffers *buffer
 gf_status gf_comm_allreduce(gf_comm *comm, const struct gf_comm_buffers *buffers, size_t count, enum gf_type type, enum gf_op op,
                             struct gf_reason *why)
 {
-    struct gf_reason local = { "" };
+    struct gf_reason local;
 
+    gf_reason_clear(&local);
     if (!is_valid(count, type, op)) {
         gf_reason_set(why, "%s of %zu elements of %s is not a legal reduction", gf_op_name(op), count, gf_type_name(type));
         return GF_ERR_INVALID;

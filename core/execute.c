@@ -222,8 +222,9 @@ gf_status gf_execution_run_by_agent(struct gf_execution *e, gf_agent *agent, int
                                     struct gf_reason *why)
 {
     const struct gf_host_wait wait = { .poll = gf_watch_poll, .ctx = e->watch };
-    struct gf_reason because = { "" };
+    struct gf_reason because;
 
+    gf_reason_clear(&because);
     gf_host_publish_flag(error_word(e), GF_KERNEL_OK);
     gf_status status = gf_agent_run(agent, table, command, &wait, &because);
 

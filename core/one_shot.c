@@ -4,6 +4,8 @@
  */
 #include "core/one_shot.h"
 
+#include "kernels/reduce.h"
+
 /* Do whole lines go from this rank to each of its peers? */
 static gf_status check_lines(const struct gf_connect_setup *setup, struct gf_reason *why)
 {
@@ -122,8 +124,9 @@ static gf_status run_by_agent(struct gf_one_shot *o, const struct gf_plan *plan,
 {
     const struct gf_reduction *data = &call->data;
     struct gf_command command = {
-        .kind = GF_COMMAND_ALLREDUCE, .type = (uint8_t)data->type, .op = (uint8_t)data->op, .blocks = (uint8_t)plan->blocks,
-        .send = data->send, .recv = data->recv, .count = (uint32_t)data->count, .epoch = next_epoch(o),
+        .kind = GF_COMMAND_ALLREDUCE, .op = (uint8_t)data->op, .blocks = (uint8_t)plan->blocks, .send = data->send,
+        .type = (uint8_t)gf_canonical_type((enum gf_type)data->type, (enum gf_op)data->op), .recv = data->recv,
+        .bytes = (uint32_t)(data->count * gf_type_size((enum gf_type)data->type)), .epoch = next_epoch(o),
     };
 
     o->way = GF_ONE_SHOT_BY_AGENT;
@@ -155,8 +158,8 @@ static gf_status launch(const struct gf_one_shot *o, const struct gf_plan *plan,
 }
 
 /* One launch unless the epochs run out in between. */
-gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *plan, const struct gf_one_shot_call *call,
-                                const struct gf_config *config, struct gf_execution *e, struct gf_reason *why)
+static gf_status run_by_launches(struct gf_one_shot *o, const struct gf_plan *plan, const struct gf_one_shot_call *call,
+                                 const struct gf_config *config, struct gf_execution *e, struct gf_reason *why)
 {
     size_t element_bytes = gf_type_size((enum gf_type)call->data.type);
     struct gf_plan_slot slot = gf_plan_slot(config, o->algorithm);
@@ -164,9 +167,6 @@ gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *pla
     struct gf_reduction rest = call->data;
     struct gf_one_shot_work work = { .slot_bytes = slot.bytes };
 
-    if (plan->agent && o->agent && o->epochs_left > 0 && gf_agent_claim(o->agent)) {
-        return run_by_agent(o, plan, call, e, why);
-    }
     o->way = GF_ONE_SHOT_LAUNCHED;
     fill_slots(o, &work);
     for (uint32_t left = plan->pieces; left > 0; ) {
@@ -194,6 +194,15 @@ gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *pla
         advance(&rest, elements, element_bytes);
     }
     return GF_OK;
+}
+
+gf_status gf_one_shot_allreduce(struct gf_one_shot *o, const struct gf_plan *plan, const struct gf_one_shot_call *call,
+                                const struct gf_config *config, struct gf_execution *e, struct gf_reason *why)
+{
+    if (plan->agent && o->agent && o->epochs_left > 0 && gf_agent_claim(o->agent)) {
+        return run_by_agent(o, plan, call, e, why);
+    }
+    return run_by_launches(o, plan, call, config, e, why);
 }
 
 void gf_one_shot_destroy(struct gf_one_shot *o)

@@ -32,8 +32,8 @@
 #ifndef GF_KERNELS_AGENT_H
 #define GF_KERNELS_AGENT_H
 
+#include "kernels/agent_few.h"
 #include "kernels/agent_pull.h"
-#include "kernels/allreduce.h"
 
 enum { GF_AGENT_NO_TABLE = 1 << 16 };    /* no table of a command has this number */
 #define GF_AGENT_STAY_MOST (GF_LL_EPOCH_LAST / 2)
@@ -44,10 +44,12 @@ struct gf_agent_block {
     union gf_command_line line;      /* the command */
     uint32_t held;                   /* `table` of that command; GF_AGENT_NO_TABLE: none */
     uint32_t linger_us;              /* of that command */
+    struct gf_few few;               /* of that command, an allreduce */
+    union gf_item items[GF_AGENT_ENTRIES];
 };
 
-/* Makes block->work hold the table that the command names; the whole team, which meets if it changes. */
-GF_INLINE void gf_agent_hold(const struct gf_team *team, const struct gf_agent_work *work, struct gf_agent_block *block)
+/* The leading threads: makes block->work hold the table that the command names. */
+GF_INLINE void gf_agent_hold(const struct gf_team *lead, const struct gf_agent_work *work, struct gf_agent_block *block)
 {
     uint32_t table = block->line.command.table;
     bool forget = GF_MUTANT != GF_MUTANT_OLD_TABLE;
@@ -55,18 +57,36 @@ GF_INLINE void gf_agent_hold(const struct gf_team *team, const struct gf_agent_w
         return;
     const uint64_t *from = (const uint64_t *)&work->tables[table % GF_AGENT_TABLES];
     uint64_t *to = (uint64_t *)&block->work;
-    for (uint32_t i = team->thread; i < sizeof block->work / sizeof *to; i += team->threads)
+    for (uint32_t i = lead->thread; i < sizeof block->work / sizeof *to; i += lead->threads)
         to[i] = gf_load_relaxed64(from + i);
-    gf_team_barrier(team);
-    if (team->thread == 0)
-        block->held = table;    /* behind the barrier: all have looked at it */
+    gf_leaders_meet(lead);
+    if (lead->thread == 0)
+        block->held = table;    /* behind the meeting: all have looked at it */
+}
+
+/* The leading threads, of a command that they have observed, before they or all execute it. */
+GF_INLINE void gf_agent_prepare(const struct gf_team *lead, const struct gf_agent_work *work, struct gf_agent_block *block)
+{
+    const struct gf_command *command = &block->line.command;
+    if (command->kind != GF_COMMAND_ALLREDUCE)
+        return;
+    gf_agent_hold(lead, work, block);
+    if (lead->thread == 0) {
+        block->work.data.send = command->send;
+        block->work.data.recv = command->recv;
+        block->work.data.type = command->type;
+        block->work.data.op = command->op;
+        block->work.epoch = command->epoch;
+        block->few = gf_few_of(command->bytes, block->work.task.ranks, command->blocks);
+    }
+    gf_leaders_meet(lead);
 }
 
 /* Of a piece that a launch of `most` blocks would do, what falls to this block of `players`: their lines lie where those blocks'
  * do, since peers may launch. */
-GF_INLINE void gf_agent_play(const struct gf_team *team, const struct gf_one_shot_work *work, uint32_t most, uint32_t players)
+GF_INLINE void gf_agent_play(const struct gf_team *team, const struct gf_one_shot_work *work, uint32_t bytes, uint32_t most,
+                             uint32_t players)
 {
-    uint64_t bytes = work->data.count * gf_element_bytes((enum gf_type)work->data.type);
     uint32_t blocks = gf_one_shot_blocks(most, gf_one_shot_slot_units(work, gf_ll_unit()));
     struct gf_team played = *team;
     union gf_item own = {{0}};
@@ -87,28 +107,21 @@ GF_INLINE void gf_agent_play(const struct gf_team *team, const struct gf_one_sho
         gf_publish_error(team, work->task.error, error);
 }
 
-GF_INLINE void gf_agent_allreduce(const struct gf_team *team, const struct gf_agent_work *work, struct gf_agent_block *block)
+GF_INLINE void gf_agent_allreduce(const struct gf_team *team, struct gf_agent_block *block)
 {
     const struct gf_command *command = &block->line.command;
-    gf_agent_hold(team, work, block);
-    if (team->thread == 0) {
-        block->work.data.send = command->send;
-        block->work.data.recv = command->recv;
-        block->work.data.count = command->count;
-        block->work.data.type = command->type;
-        block->work.data.op = command->op;
-        block->work.epoch = command->epoch;
-    }
-    gf_team_barrier(team);
-    gf_agent_play(team, &block->work, command->blocks, command->players);
+    if (block->few.entries > 0)
+        gf_few_allreduce(team, &block->work, &block->few, block->items);
+    else
+        gf_agent_play(team, &block->work, command->bytes, command->blocks, command->players);
 }
 
-/* What each kind of command means; the whole team. Its end is told, and the line forgotten, behind the barrier that follows. */
-GF_INLINE void gf_agent_execute(const struct gf_team *team, const struct gf_agent_work *work, struct gf_agent_block *block)
+/* What each kind of command means; the whole team. Its end is told, and the line forgotten, when the team has met again. */
+GF_INLINE void gf_agent_execute(const struct gf_team *team, struct gf_agent_block *block)
 {
     switch (block->line.command.kind) {
     case GF_COMMAND_ALLREDUCE:
-        gf_agent_allreduce(team, work, block);
+        gf_agent_allreduce(team, block);
         break;
     case GF_COMMAND_PULL:
         gf_agent_pull(team, &block->line.pull);
@@ -118,12 +131,23 @@ GF_INLINE void gf_agent_execute(const struct gf_team *team, const struct gf_agen
     }
 }
 
+/* Its threads have done their part of all commands below `number`, and no helper has any left. */
+GF_INLINE void gf_agent_end(const struct gf_team *team, const struct gf_agent_work *work, uint64_t number)
+{
+    if (GF_MUTANT != GF_MUTANT_EARLY_DONE)
+        gf_team_meet(team);
+    if (team->thread == 0)
+        gf_publish_done(team, work->done, number);
+}
+
 /* ---- the leader and its helpers ---- */
 
-/* What the leading threads of the leader know of its helpers. */
-struct gf_agent_helpers {
+/* What the leading threads of the leader know, each of them. */
+struct gf_agent_leader {
+    uint64_t number;     /* of the next command */
     uint64_t relayed;    /* all commands of this launch that were relayed are below this number, GF_COMMAND_NOTHING included */
-    bool together;       /* all have come */
+    bool together;       /* all helpers have come */
+    bool shared;         /* they execute the command, too */
 };
 
 /* The leading threads of the leader: have all helpers done all relayed commands below this number? */
@@ -135,79 +159,104 @@ GF_INLINE bool gf_agent_helped(const struct gf_team *team, const struct gf_agent
     return !gf_leaders_any(team, missing);
 }
 
-/* The leading threads of the leader, before it executes what it has taken. The result: helpers do, too. */
-GF_INLINE bool gf_agent_share(const struct gf_team *team, const struct gf_agent_work *work, struct gf_agent_block *block,
-                              struct gf_agent_helpers *helpers)
+/* The same threads: who executes what they have observed. */
+GF_INLINE void gf_agent_share(const struct gf_team *team, const struct gf_agent_work *work, struct gf_agent_block *block,
+                              struct gf_agent_leader *leader)
 {
     struct gf_command *command = &block->line.command;
-    bool shared = helpers->together && command->kind == GF_COMMAND_ALLREDUCE && command->blocks > 1;
+    leader->shared = leader->together && command->kind == GF_COMMAND_ALLREDUCE && command->blocks > 1;
     if (team->thread == 0) {
         block->linger_us = command->linger_us;
-        command->players = shared ? (uint16_t)team->blocks : 1;
+        command->players = leader->shared ? (uint16_t)team->blocks : 1;
     }
-    if (shared)
-        gf_relay_command(team, work->relay->line, gf_relay_flag(helpers->relayed++), block->line.word);
-    return shared;
+    if (leader->shared)
+        gf_relay_command(team, work->relay->line, gf_relay_flag(leader->relayed++), block->line.word);
 }
 
-/* The same threads: until the line of command `number` has come, which is then in block->line, or the time is over. */
+/* The same threads: until the next command has come, which is then in block->line, or none is to come or the time is over. */
 GF_INLINE bool gf_agent_await(const struct gf_team *team, const struct gf_agent_work *work, struct gf_agent_block *block,
-                              struct gf_agent_helpers *helpers, uint64_t number)
+                              struct gf_agent_leader *leader)
 {
+    uint64_t number = leader->number;
     const uint64_t *line = work->ring + number % GF_COMMANDS * GF_COMMAND_WORDS;
     uint64_t linger_ns = block->linger_us * 1000ull, began = gf_clock_ns();
-    bool came, over = false;
-    for (;;) {
-        came = gf_observe_command(team, line, gf_command_flag(number), block->line.word);
-        if (came || over)
-            return came;
-        gf_pause(team);
-        helpers->together = helpers->together || (team->blocks > 1 && gf_agent_helped(team, work, work->first + 1));
+    bool over = block->line.command.kind == GF_COMMAND_LEAVE || number - work->first >= GF_AGENT_STAY_MOST;
+    while (!over) {
         over = gf_leaders_any(team, gf_clock_ns() - began >= linger_ns);
+        if (gf_observe_command(team, line, gf_command_flag(number), block->line.word))
+            return true;
+        gf_pause(team);
+        leader->together = leader->together || (team->blocks > 1 && gf_agent_helped(team, work, work->first + 1));
     }
+    return false;
+}
+
+/* Is it done sooner by the leading threads alone than all threads of the block can meet? */
+GF_INLINE bool gf_agent_is_small(const struct gf_agent_block *block)
+{
+    switch (block->line.command.kind) {
+    case GF_COMMAND_ALLREDUCE:
+        return block->few.entries - 1 < GF_AGENT_ENTRIES_ALONE;
+    case GF_COMMAND_PULL:
+        return block->line.pull.last < GF_LEADERS * GF_ITEM_BYTES;
+    default:
+        return false;
+    }
+}
+
+/* The same threads, once all is done that has come: takes what comes, and does what is small, while the other threads wait. True:
+ * something has come for all of them. */
+GF_INLINE bool gf_agent_next(const struct gf_team *team, const struct gf_agent_work *work, struct gf_agent_block *block,
+                             struct gf_agent_leader *leader)
+{
+    struct gf_team lead = gf_leading_team(team);
+    while (gf_agent_await(team, work, block, leader)) {
+        gf_agent_share(team, work, block, leader);
+        gf_agent_prepare(&lead, work, block);
+        if (!gf_agent_is_small(block))
+            return true;
+        gf_agent_execute(&lead, block);
+        gf_agent_end(&lead, work, ++leader->number);
+    }
+    return false;
 }
 
 GF_INLINE void gf_agent_lead(const struct gf_team *team, const struct gf_agent_work *work, struct gf_agent_block *block)
 {
-    struct gf_agent_helpers helpers = {work->first + 1, false};
-    uint64_t number = work->first;
+    struct gf_agent_leader leader = {work->first, work->first + 1, false, false};
     bool stays = true;
     while (stays) {
-        bool leave = block->line.command.kind == GF_COMMAND_LEAVE;
-        bool shared = gf_leads(team) && gf_agent_share(team, work, block, &helpers);
-        gf_agent_execute(team, work, block);
-        number++;
-        while (shared && GF_MUTANT != GF_MUTANT_LONE_DONE && !gf_agent_helped(team, work, helpers.relayed))
+        gf_agent_execute(team, block);
+        while (leader.shared && GF_MUTANT != GF_MUTANT_LONE_DONE && !gf_agent_helped(team, work, leader.relayed))
             gf_pause(team);
-        if (GF_MUTANT != GF_MUTANT_EARLY_DONE)
-            gf_team_barrier(team);
-        if (team->thread == 0)
-            gf_publish_done(team, work->done, number);
-        leave = leave || number - work->first >= GF_AGENT_STAY_MOST;
-        stays = gf_team_any(team, gf_leads(team) && !leave && gf_agent_await(team, work, block, &helpers, number));
+        gf_agent_end(team, work, ++leader.number);
+        stays = gf_team_any(team, gf_leads(team) && gf_agent_next(team, work, block, &leader));
     }
     if (team->blocks > 1 && gf_leads(team)) {
         if (team->thread == 0)
             block->line.command.kind = GF_COMMAND_LEAVE;
-        gf_relay_command(team, work->relay->line, gf_relay_flag(helpers.relayed), block->line.word);
+        gf_relay_command(team, work->relay->line, gf_relay_flag(leader.relayed), block->line.word);
     }
     if (team->thread == 0)
-        gf_publish_left(team, work->left, number);
+        gf_publish_left(team, work->left, leader.number);
 }
 
 GF_INLINE void gf_agent_help(const struct gf_team *team, const struct gf_agent_work *work, struct gf_agent_block *block)
 {
     uint64_t number = work->first;
     while (block->line.command.kind != GF_COMMAND_LEAVE) {
-        gf_agent_execute(team, work, block);
+        gf_agent_execute(team, block);
         number++;
         if (GF_MUTANT != GF_MUTANT_EARLY_SHARE)
             gf_team_barrier(team);
         if (team->thread == 0)
             gf_publish_share(team, work->relay->did[team->block], number);
-        if (gf_leads(team))
+        if (gf_leads(team)) {
+            struct gf_team lead = gf_leading_team(team);
             while (!gf_observe_command(team, work->relay->line, gf_relay_flag(number), block->line.word))
                 gf_pause(team);
+            gf_agent_prepare(&lead, work, block);
+        }
         gf_team_barrier(team);
     }
 }
@@ -215,10 +264,9 @@ GF_INLINE void gf_agent_help(const struct gf_team *team, const struct gf_agent_w
 GF_INLINE void gf_agent_serve(const struct gf_team *team, const struct gf_agent_work *work, struct gf_agent_block *block)
 {
     if (team->thread == 0) {
-        struct gf_command *command = &block->line.command;
         block->held = GF_AGENT_NO_TABLE;
-        command->kind = GF_COMMAND_NOTHING;
-        command->linger_us = (uint16_t)work->linger_us;
+        block->line.command.kind = GF_COMMAND_NOTHING;
+        block->linger_us = (uint32_t)work->linger_us;
     }
     gf_team_barrier(team);
     if (team->block == 0)

@@ -22,7 +22,7 @@ GF_INLINE void gf_agent_pull(const struct gf_team *team, const struct gf_pull_co
 {
     gf_agent_copy(team, (char *)command->to, (const char *)command->from, command->last + 1u);
     if (GF_MUTANT != GF_MUTANT_AGENT_EARLY_END)
-        gf_team_barrier(team);
+        gf_team_meet(team);
     if (team->thread == 0)
         gf_publish_pulled(team, command->end, command->to_host);
 }

@@ -45,10 +45,16 @@ GF_INLINE struct gf_one_shot_unit gf_ll_unit(void)
     return unit;
 }
 
+/* A division takes a GPU as long as half a trip to its memory, and what is short has one block. */
+GF_INLINE uint32_t gf_one_shot_share(uint32_t units, uint32_t blocks)
+{
+    return blocks == 1 ? units : units / blocks;
+}
+
 /* How many blocks share a slot: as many as divide it evenly, so that the share of every block fits its region. */
 GF_INLINE uint32_t gf_one_shot_blocks(uint32_t blocks, uint32_t slot_units)
 {
-    while (slot_units % blocks != 0)
+    while (blocks > 1 && slot_units % blocks != 0)
         blocks--;
     return blocks;
 }
@@ -57,6 +63,12 @@ GF_INLINE uint32_t gf_one_shot_blocks(uint32_t blocks, uint32_t slot_units)
 GF_INLINE uint32_t gf_one_shot_slot_units(const struct gf_one_shot_work *work, struct gf_one_shot_unit unit)
 {
     return (uint32_t)(work->slot_bytes / unit.lines);
+}
+
+/* Where this epoch's slot of the two begins. */
+GF_INLINE uint64_t gf_one_shot_slot(const struct gf_one_shot_work *work, uint32_t epoch)
+{
+    return GF_MUTANT == GF_MUTANT_ONE_SLOT ? 0 : (epoch & 1) * work->slot_bytes;
 }
 
 GF_INLINE struct gf_one_shot_part gf_one_shot_cut(const struct gf_team *team, const struct gf_one_shot_work *work,
@@ -68,15 +80,15 @@ GF_INLINE struct gf_one_shot_part gf_one_shot_cut(const struct gf_team *team, co
     uint64_t end = begin + (uint64_t)slot_units * unit.data;
     end = end < bytes_in_all ? end : bytes_in_all;
     uint32_t units = (uint32_t)((end - begin + unit.data - 1) / unit.data);
-    uint32_t share = (units + blocks - 1) / blocks * unit.data;
-    uint32_t epoch = work->epoch + piece, parity = GF_MUTANT == GF_MUTANT_ONE_SLOT ? 0 : epoch & 1;
+    uint32_t share = gf_one_shot_share(units + blocks - 1, blocks) * unit.data;
+    uint32_t epoch = work->epoch + piece;
 
     struct gf_one_shot_part part;
     begin = begin + (uint64_t)team->block * share < end ? begin + (uint64_t)team->block * share : end;
     part.own = (const char *)work->data.send + begin;
     part.out = (char *)work->data.recv + begin;
     part.bytes = end - begin < share ? end - begin : share;
-    part.region = parity * work->slot_bytes + (uint64_t)team->block * (slot_units / blocks) * unit.lines;
+    part.region = gf_one_shot_slot(work, epoch) + (uint64_t)team->block * gf_one_shot_share(slot_units, blocks) * unit.lines;
     part.flag = gf_ll_flag(epoch);
     return part;
 }

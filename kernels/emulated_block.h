@@ -26,7 +26,7 @@ void gf_block_destroy(struct gf_block *shared);
 
 /* Memory that only its threads share, as a GPU's shared memory, of GF_BLOCK_MEMORY bytes. Its contents mean nothing when a
  * kernel begins. */
-enum { GF_BLOCK_MEMORY = 2048 };
+enum { GF_BLOCK_MEMORY = 68 * 1024 };
 void *gf_block_memory(struct gf_block *shared);
 
 /* What it was made with. */

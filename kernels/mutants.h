@@ -40,6 +40,7 @@ enum gf_mutant {
     GF_MUTANT_EARLY_SHARE = 36,      /* a helper tells its leader before the block's barrier */
     GF_MUTANT_LONE_DONE = 37,        /* a command's end published without a word of the helpers */
     GF_MUTANT_BLIND_SHARE = 50,      /* the leader observes its helpers' words without an acquire */
+    GF_MUTANT_EARLY_RESULT = 51,     /* a block reduces what its threads have gathered before they meet */
 
     /* Of the FIFOs whose slots the host copies (transport/, proxy/). */
     GF_MUTANT_COPY_EARLY_TAIL = 40,  /* the peer is told when the copy is started */

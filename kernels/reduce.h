@@ -252,4 +252,48 @@ GF_INLINE union gf_item gf_reduce_item(enum gf_type type, enum gf_op op, union g
     }
 }
 
+/* items[0] op items[stride] op items[2 stride] …, of `count` items: type and op may be variables, type is looked at once. */
+GF_INLINE union gf_item gf_reduce_row_of(enum gf_type type, enum gf_op op, const union gf_item *items, uint32_t stride,
+                                         uint32_t count)
+{
+    union gf_item result = items[0];
+    GF_ROLL
+    for (uint32_t k = 1; k < count; k++)
+        result = gf_reduce_item(type, op, result, items[k * stride]);
+    return result;
+}
+
+/* Out of line: all types in one place, fetched once. */
+GF_NOINLINE union gf_item gf_reduce_row(enum gf_type type, enum gf_op op, const union gf_item *items, uint32_t stride,
+                                        uint32_t count)
+{
+    switch (type) {
+    case GF_UINT8: return gf_reduce_row_of(GF_UINT8, op, items, stride, count);
+    case GF_UINT16: return gf_reduce_row_of(GF_UINT16, op, items, stride, count);
+    case GF_UINT32: return gf_reduce_row_of(GF_UINT32, op, items, stride, count);
+    case GF_UINT64: return gf_reduce_row_of(GF_UINT64, op, items, stride, count);
+    case GF_INT8: return gf_reduce_row_of(GF_INT8, op, items, stride, count);
+    case GF_INT16: return gf_reduce_row_of(GF_INT16, op, items, stride, count);
+    case GF_INT32: return gf_reduce_row_of(GF_INT32, op, items, stride, count);
+    case GF_INT64: return gf_reduce_row_of(GF_INT64, op, items, stride, count);
+    case GF_FLOAT: return gf_reduce_row_of(GF_FLOAT, op, items, stride, count);
+    case GF_DOUBLE: return gf_reduce_row_of(GF_DOUBLE, op, items, stride, count);
+    case GF_FLOAT_COMPLEX: return gf_reduce_row_of(GF_FLOAT_COMPLEX, op, items, stride, count);
+    case GF_DOUBLE_COMPLEX: return gf_reduce_row_of(GF_DOUBLE_COMPLEX, op, items, stride, count);
+    case GF_FLOAT_INT: return gf_reduce_row_of(GF_FLOAT_INT, op, items, stride, count);
+    case GF_DOUBLE_INT: return gf_reduce_row_of(GF_DOUBLE_INT, op, items, stride, count);
+    case GF_LONG_INT: return gf_reduce_row_of(GF_LONG_INT, op, items, stride, count);
+    case GF_INT_INT: return gf_reduce_row_of(GF_INT_INT, op, items, stride, count);
+    case GF_SHORT_INT: return gf_reduce_row_of(GF_SHORT_INT, op, items, stride, count);
+    case GF_FLOAT_FLOAT: return gf_reduce_row_of(GF_FLOAT_FLOAT, op, items, stride, count);
+    case GF_DOUBLE_DOUBLE: return gf_reduce_row_of(GF_DOUBLE_DOUBLE, op, items, stride, count);
+#ifndef __CUDACC__
+    case GF_LONG_DOUBLE: return gf_reduce_row_of(GF_LONG_DOUBLE, op, items, stride, count);
+    case GF_LONG_DOUBLE_COMPLEX: return gf_reduce_row_of(GF_LONG_DOUBLE_COMPLEX, op, items, stride, count);
+    case GF_LONG_DOUBLE_INT: return gf_reduce_row_of(GF_LONG_DOUBLE_INT, op, items, stride, count);
+#endif
+    default: return items[0];
+    }
+}
+
 #endif

@@ -76,6 +76,13 @@ GF_INLINE bool gf_leaders_any(const struct gf_team *team, bool mine)
     return __any_sync(0xffffffff, mine) != 0;
 }
 
+/* The leading threads meet, and no others; what each did before is seen by all after. */
+GF_INLINE void gf_leaders_meet(const struct gf_team *team)
+{
+    (void)team;
+    __syncwarp();
+}
+
 #else
 
 GF_INLINE void gf_team_barrier(const struct gf_team *team)
@@ -102,6 +109,28 @@ GF_INLINE bool gf_leaders_any(const struct gf_team *team, bool mine)
     return mine;
 }
 
+GF_INLINE void gf_leaders_meet(const struct gf_team *team)
+{
+    (void)team;
+}
+
 #endif
+
+/* The leading threads as a team of their own. */
+GF_INLINE struct gf_team gf_leading_team(const struct gf_team *team)
+{
+    struct gf_team lead = *team;
+    lead.threads = GF_LEADERS;
+    return lead;
+}
+
+/* All threads of a block meet, or of its leading team. */
+GF_INLINE void gf_team_meet(const struct gf_team *team)
+{
+    if (team->threads <= GF_LEADERS)
+        gf_leaders_meet(team);
+    else
+        gf_team_barrier(team);
+}
 
 #endif

@@ -150,7 +150,7 @@ enum gf_command_kind {
 /* The data of a line: kind, linger_us and table are every command's; what the other fields mean is the business of its kind. */
 struct gf_command {
     uint8_t kind;                /* enum gf_command_kind */
-    uint8_t type, op;            /* enum gf_type, enum gf_op */
+    uint8_t type, op;            /* enum gf_type as gf_canonical_type gives it, enum gf_op */
     uint8_t blocks;              /* of a launch that would do the same: tells where its lines lie */
     union {
         uint16_t linger_us;      /* how long to wait for the next command */
@@ -159,7 +159,7 @@ struct gf_command {
     uint16_t table;              /* modulo GF_AGENT_TABLES: which; above: which use of it. A kind that needs none ignores it. */
     const void *send;
     void *recv;
-    uint32_t count;              /* of elements */
+    uint32_t bytes;              /* of data */
     uint32_t epoch;              /* as in gf_one_shot_work */
 };
 

@@ -47,8 +47,9 @@ static bool is_wrong(const struct call *call, const char *role, const void *buff
 
 static int check_buffers(struct call *call)
 {
-    struct gf_reason why = {""};
+    struct gf_reason why;
 
+    gf_reason_clear(&why);
     if (is_wrong(call, "receive", call->recv, &call->to, &why) || is_wrong(call, "send", call->send, &call->from, &why)) {
         return gf_error_to_mpi(GF_ERR_INVALID, &why, call->module->comm, function_name);
     }
@@ -115,9 +116,10 @@ static int run_natively(struct call *call)
     const struct gf_comm_buffers buffers = {.send = call->send, .recv = call->recv,
         .direct = call->from.direct && call->to.direct, .send_where = &call->from, .recv_where = &call->to};
     mca_coll_gpufifo_module_t *module = call->module;
-    struct gf_reason why = {""};
+    struct gf_reason why;
     gf_status status;
 
+    gf_reason_clear(&why);
     status = gf_native_comm(module, call->to.ordinal, &why);
     if (status == GF_OK) {
         status = gf_comm_allreduce(module->device_comm, &buffers, call->count, call->type, call->op, &why);
@@ -138,8 +140,9 @@ static int with_unusual_buffers(struct call *call)
     int error = check_buffers(call);
     const char *reason;
     gf_status status = GF_OK;
-    struct gf_reason why = {""};
+    struct gf_reason why;
 
+    gf_reason_clear(&why);
     if (error != MPI_SUCCESS) {
         return error;
     }

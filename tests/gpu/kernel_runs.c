@@ -10,6 +10,7 @@
 #include "core/agent.h"
 #include "core/host_ordered.h"
 #include "core/pack_plan.h"
+#include "kernels/reduce.h"
 
 enum { WORD = 8, STRIDE = 16 };
 
@@ -161,9 +162,10 @@ static void *agent_call(void *argument)
 
     kr_need(t, gf_agent_introduce(agent, t->rank[call->rank].stream, &work, &table, &why), "agent's table", &why);
     for (uint32_t i = 0; i < 2; i++) {
-        struct gf_command command = { .kind = GF_COMMAND_ALLREDUCE, .type = (uint8_t)call->type, .op = (uint8_t)call->op,
-                                      .blocks = (uint8_t)t->shape.channels, .send = data.send, .recv = data.recv,
-                                      .count = (uint32_t)data.count, .epoch = t->epoch + i };
+        struct gf_command command = { .kind = GF_COMMAND_ALLREDUCE, .type = (uint8_t)gf_canonical_type(call->type, call->op),
+                                      .op = (uint8_t)call->op, .blocks = (uint8_t)t->shape.channels, .send = data.send,
+                                      .recv = data.recv, .bytes = (uint32_t)(data.count * gf_type_size(call->type)),
+                                      .epoch = t->epoch + i };
         gf_status status = GF_NO_RESOURCE;
 
         while (status == GF_NO_RESOURCE) {      /* it may leave before it has seen the command */

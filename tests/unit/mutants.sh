@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Do the tests of the protocols notice faults? Builds five harnesses (test_protocol; test_pull_kernel for the faults 11 to 13
-# and 17; test_agent_kernel for those from 31 on and 50; test_copied for those from 40 on; test_net for those from 60 on) with
+# and 17; test_agent_kernel for those from 31 on, 50 and 51; test_copied for those from 40 on; test_net for those from 60 on) with
 # ThreadSanitizer and without, where they must pass; then with each fault of kernels/mutants.h in turn, where it must fail.
 #
 #   fault                     noticed by
@@ -35,6 +35,7 @@
 #  36 EARLY_SHARE             both: an old result; a race
 #  37 LONE_DONE               both, the same
 #  50 BLIND_SHARE             ThreadSanitizer only, as 2
+#  51 EARLY_RESULT            both: a wrong result; a race
 #  40 COPY_EARLY_TAIL         both: spoiled payload; a race
 #  41 COPY_EARLY_GRANT        both: the ladder breaks; overwritten payload
 #  42 COPY_NO_CREDIT          both: overwritten payload
@@ -82,7 +83,7 @@ harness() {
     [ "$kind" = plain ] || sanitizer=-fsanitize=thread
     case $2 in
     11 | 12 | 13 | 17 | 39) sources=$pull_sources faulty=$pull_faulty ;;
-    3? | 50) sources=$agent_sources faulty=$agent_faulty ;;
+    3? | 5?) sources=$agent_sources faulty=$agent_faulty ;;
     6? | 98) sources=$net_sources faulty=$net_faulty ;;
     4? | 99) sources=$copied_sources faulty=$copied_faulty ;;
     *) sources=$protocol_sources faulty=$protocol_faulty ;;
@@ -169,6 +170,7 @@ expect_failure plain 34 "leaving without a word"
 expect_failure plain 35 "a table of old"
 expect_failure plain 36 "end of a share before the barrier"
 expect_failure plain 37 "end of a command before its helpers'"
+expect_failure plain 51 "a result before all has been gathered"
 
 if ! echo 'int main(void) { return 0; }' | $CC -fsanitize=thread -x c - -o "$build/probe" 2> /dev/null || ! "$build/probe"; then
     echo "FAILED: $CC cannot build with ThreadSanitizer here (Debian and Ubuntu: libtsan2 of gcc, libclang-rt-dev of clang)"
@@ -195,6 +197,7 @@ expect_failure thread 33 "end of a command before the barrier"
 expect_failure thread 36 "end of a share before the barrier"
 expect_failure thread 37 "end of a command before its helpers'"
 expect_failure thread 50 "helpers' words without acquire"
+expect_failure thread 51 "a result before all has been gathered"
 
 # mutate FILE TEST SED-SCRIPT WHAT: one edit of a source that is plain arithmetic; its own test must notice.
 mutate() {

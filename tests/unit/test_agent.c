@@ -75,7 +75,7 @@ static gf_status play_block(void *ctx, struct gf_reason *why)
 
 static gf_status run_claimed(gf_agent *agent, struct fake *fake, const struct step *steps)
 {
-    struct gf_command command = { .kind = GF_COMMAND_ALLREDUCE, .count = 11, .blocks = 1 };
+    struct gf_command command = { .kind = GF_COMMAND_ALLREDUCE, .bytes = 11, .blocks = 1 };
     struct play play = { fake, steps, 0 };
     const struct gf_host_wait wait = { play_block, &play };
     gf_status status = gf_agent_run(agent, 7, &command, &wait, NULL);
@@ -114,7 +114,7 @@ static void run_two(gf_agent *agent, struct fake *fake)
     assert_int_equal(fake->launches, 1);
     assert_int_equal(fake->work.first, 0);
     assert_int_equal(fake->work.linger_us, 500);
-    assert_int_equal(command_at(fake, 1).count, 11);
+    assert_int_equal(command_at(fake, 1).bytes, 11);
     assert_int_equal(command_at(fake, 1).linger_us, 500);
     assert_int_equal(command_at(fake, 1).table, 7);
     assert_int_equal(run(agent, fake, second), GF_OK);
@@ -151,8 +151,8 @@ static void test_it_leaves_while_a_command_comes(void **state)
     assert_int_equal(run(agent, &fake, steps), GF_OK);
     assert_int_equal(fake.launches, 2);
     assert_int_equal(fake.work.first, 4);
-    assert_int_equal(command_at(&fake, 3).count, 11);
-    assert_int_equal(command_at(&fake, 5).count, 11);
+    assert_int_equal(command_at(&fake, 3).bytes, 11);
+    assert_int_equal(command_at(&fake, 5).bytes, 11);
     leave_and_destroy(agent, &fake, 7);
 }
 
@@ -216,7 +216,7 @@ static void test_kept_out(void **state)
     assert_int_equal(fake.work.first, 1);
     gf_host_publish(fake.work.done, 2);
     assert_int_equal(run(agent, &fake, &steps[1]), GF_OK);
-    assert_int_equal(command_at(&fake, 2).count, 11);
+    assert_int_equal(command_at(&fake, 2).bytes, 11);
     leave_and_destroy(agent, &fake, 4);
 }
 

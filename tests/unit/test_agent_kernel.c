@@ -245,9 +245,9 @@ static struct gf_one_shot_work *table_of(struct rank *r, uint32_t comm)
 static void command_step(struct rank *r, struct step *s)
 {
     struct gf_command command = {
-        .kind = GF_COMMAND_ALLREDUCE, .type = GF_INT32, .op = GF_SUM, .blocks = (uint8_t)s->blocks,
+        .kind = GF_COMMAND_ALLREDUCE, .type = GF_UINT32, .op = GF_SUM, .blocks = (uint8_t)s->blocks,
         .linger_us = (uint16_t)s->linger_us[r->me], .table = (uint16_t)r->table[s->comm], .send = s->send[r->me],
-        .recv = s->recv[r->me], .count = s->count, .epoch = r->epoch[s->comm]++,
+        .recv = s->recv[r->me], .bytes = s->count * (uint32_t)sizeof(int32_t), .epoch = r->epoch[s->comm]++,
     };
 
     await(r, MOST_WISHES - 1);

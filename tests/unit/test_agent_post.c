@@ -104,8 +104,8 @@ static void move(struct fixture *f, int i)
 static bool post_stall(struct fixture *f, int table)
 {
     struct gf_command command = {
-        .kind = GF_COMMAND_ALLREDUCE, .type = GF_INT32, .op = GF_SUM, .blocks = 1, .table = (uint16_t)table,
-        .send = f->seen->from, .recv = f->seen->to[0], .count = 1, .epoch = 1,
+        .kind = GF_COMMAND_ALLREDUCE, .type = GF_UINT32, .op = GF_SUM, .blocks = 1, .table = (uint16_t)table,
+        .send = f->seen->from, .recv = f->seen->to[0], .bytes = sizeof(int32_t), .epoch = 1,
     };
 
     return gf_agent_post(f->agent, &command, &f->returned[0]);
