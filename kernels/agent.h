@@ -8,6 +8,9 @@
  * word of its own that says how many commands there are. All words of a line are stored in each lap, so what a line holds
  * before is the flag of the lap before, or 0: two laps in a row never have the same flag, and none has 0.
  *
+ * What is little the leading threads do alone, while the others wait where they meet again: an allreduce of few entries
+ * (kernels/agent_few.h), a message of an item a thread.
+ *
  * The end of a command is one store to a pinned word, after a flush at the scope of the device.
  *
  * Coming. A launch begins with a command that does nothing, whose end tells that the agent runs. The host gives commands to an

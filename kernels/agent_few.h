@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A one-shot allreduce of little data by the agent: what a launch of one block does (kernels/allreduce.h), but what a rank sends to
- * one peer, and gets from it, is a thread's own: an entry, one item of one rank. So an item goes to all peers at once and comes
- * from all at once, where a launch, whose threads have an item each, does one after the other; and since nobody but the threads of
- * this block reads the entries, they meet in its own memory. Lines and slots are a launch's, since peers may launch.
+ * A one-shot allreduce of little data by the agent: what a launch of one block does (kernels/allreduce.h), but what a rank sends
+ * to one peer, and gets from it, is a thread's own: an entry, one item of one rank. So an item goes to all peers at once and
+ * comes from all at once, where a launch, whose threads have an item each, does one after the other; and since nobody but the
+ * threads of this block reads the entries, they meet in its own memory. Lines and slots are a launch's, since peers may launch.
  *
- * Two slots a peer suffice for the same reason as in a launch: the team meets between what it reads in this epoch and what it stores
- * in the next one.
+ * Two slots a peer suffice for the same reason as in a launch: the team meets between what it reads in this epoch and what it
+ * stores in the next one.
  */
 #ifndef GF_KERNELS_AGENT_FEW_H
 #define GF_KERNELS_AGENT_FEW_H
@@ -58,7 +58,8 @@ GF_INLINE struct gf_few_entry gf_few_entry(const struct gf_few *few, uint32_t e)
     entry.item = e & ((1u << few->shift) - 1);
     entry.rank = e >> few->shift;
     entry.valid = entry.item < few->items;
-    entry.bytes = few->bytes - entry.item * GF_ITEM_BYTES < GF_ITEM_BYTES ? few->bytes - entry.item * GF_ITEM_BYTES : GF_ITEM_BYTES;
+    uint32_t left = few->bytes - entry.item * GF_ITEM_BYTES;
+    entry.bytes = left < GF_ITEM_BYTES ? left : GF_ITEM_BYTES;
     return entry;
 }
 

@@ -252,45 +252,50 @@ GF_INLINE union gf_item gf_reduce_item(enum gf_type type, enum gf_op op, union g
     }
 }
 
-/* items[0] op items[stride] op items[2 stride] …, of `count` items: type and op may be variables, type is looked at once. */
-GF_INLINE union gf_item gf_reduce_row_of(enum gf_type type, enum gf_op op, const union gf_item *items, uint32_t stride,
-                                         uint32_t count)
+/* For one type: a loop for each operation from `first` to `last`. */
+GF_INLINE union gf_item gf_reduce_row_of(enum gf_type type, enum gf_op op, enum gf_op first, enum gf_op last,
+                                         const union gf_item *items, uint32_t stride, uint32_t count)
 {
     union gf_item result = items[0];
-    GF_ROLL
-    for (uint32_t k = 1; k < count; k++)
-        result = gf_reduce_item(type, op, result, items[k * stride]);
+    GF_UNROLL
+    for (uint32_t each = first; each <= (uint32_t)last; each++)
+        if (each == (uint32_t)op)
+            for (uint32_t k = 1; k < count; k++)
+                result = gf_reduce_item(type, (enum gf_op)each, result, items[k * stride]);
     return result;
 }
 
-/* Out of line: all types in one place, fetched once. */
+/* items[0] op items[stride] op items[2 stride] …, of `count` items, for a type as gf_canonical_type gives it. Type and operation
+ * are looked at once. Out of line: all pairs in one place. */
 GF_NOINLINE union gf_item gf_reduce_row(enum gf_type type, enum gf_op op, const union gf_item *items, uint32_t stride,
                                         uint32_t count)
 {
+    if (op == GF_NO_OP || op == GF_REPLACE)
+        return items[op == GF_REPLACE ? (count - 1) * stride : 0];
     switch (type) {
-    case GF_UINT8: return gf_reduce_row_of(GF_UINT8, op, items, stride, count);
-    case GF_UINT16: return gf_reduce_row_of(GF_UINT16, op, items, stride, count);
-    case GF_UINT32: return gf_reduce_row_of(GF_UINT32, op, items, stride, count);
-    case GF_UINT64: return gf_reduce_row_of(GF_UINT64, op, items, stride, count);
-    case GF_INT8: return gf_reduce_row_of(GF_INT8, op, items, stride, count);
-    case GF_INT16: return gf_reduce_row_of(GF_INT16, op, items, stride, count);
-    case GF_INT32: return gf_reduce_row_of(GF_INT32, op, items, stride, count);
-    case GF_INT64: return gf_reduce_row_of(GF_INT64, op, items, stride, count);
-    case GF_FLOAT: return gf_reduce_row_of(GF_FLOAT, op, items, stride, count);
-    case GF_DOUBLE: return gf_reduce_row_of(GF_DOUBLE, op, items, stride, count);
-    case GF_FLOAT_COMPLEX: return gf_reduce_row_of(GF_FLOAT_COMPLEX, op, items, stride, count);
-    case GF_DOUBLE_COMPLEX: return gf_reduce_row_of(GF_DOUBLE_COMPLEX, op, items, stride, count);
-    case GF_FLOAT_INT: return gf_reduce_row_of(GF_FLOAT_INT, op, items, stride, count);
-    case GF_DOUBLE_INT: return gf_reduce_row_of(GF_DOUBLE_INT, op, items, stride, count);
-    case GF_LONG_INT: return gf_reduce_row_of(GF_LONG_INT, op, items, stride, count);
-    case GF_INT_INT: return gf_reduce_row_of(GF_INT_INT, op, items, stride, count);
-    case GF_SHORT_INT: return gf_reduce_row_of(GF_SHORT_INT, op, items, stride, count);
-    case GF_FLOAT_FLOAT: return gf_reduce_row_of(GF_FLOAT_FLOAT, op, items, stride, count);
-    case GF_DOUBLE_DOUBLE: return gf_reduce_row_of(GF_DOUBLE_DOUBLE, op, items, stride, count);
+    case GF_UINT8: return gf_reduce_row_of(GF_UINT8, op, GF_MAX, GF_BXOR, items, stride, count);
+    case GF_UINT16: return gf_reduce_row_of(GF_UINT16, op, GF_MAX, GF_BXOR, items, stride, count);
+    case GF_UINT32: return gf_reduce_row_of(GF_UINT32, op, GF_MAX, GF_BXOR, items, stride, count);
+    case GF_UINT64: return gf_reduce_row_of(GF_UINT64, op, GF_MAX, GF_BXOR, items, stride, count);
+    case GF_INT8: return gf_reduce_row_of(GF_INT8, op, GF_MAX, GF_MIN, items, stride, count);
+    case GF_INT16: return gf_reduce_row_of(GF_INT16, op, GF_MAX, GF_MIN, items, stride, count);
+    case GF_INT32: return gf_reduce_row_of(GF_INT32, op, GF_MAX, GF_MIN, items, stride, count);
+    case GF_INT64: return gf_reduce_row_of(GF_INT64, op, GF_MAX, GF_MIN, items, stride, count);
+    case GF_FLOAT: return gf_reduce_row_of(GF_FLOAT, op, GF_MAX, GF_PROD, items, stride, count);
+    case GF_DOUBLE: return gf_reduce_row_of(GF_DOUBLE, op, GF_MAX, GF_PROD, items, stride, count);
+    case GF_FLOAT_COMPLEX: return gf_reduce_row_of(GF_FLOAT_COMPLEX, op, GF_SUM, GF_PROD, items, stride, count);
+    case GF_DOUBLE_COMPLEX: return gf_reduce_row_of(GF_DOUBLE_COMPLEX, op, GF_SUM, GF_PROD, items, stride, count);
+    case GF_FLOAT_INT: return gf_reduce_row_of(GF_FLOAT_INT, op, GF_MAXLOC, GF_MINLOC, items, stride, count);
+    case GF_DOUBLE_INT: return gf_reduce_row_of(GF_DOUBLE_INT, op, GF_MAXLOC, GF_MINLOC, items, stride, count);
+    case GF_LONG_INT: return gf_reduce_row_of(GF_LONG_INT, op, GF_MAXLOC, GF_MINLOC, items, stride, count);
+    case GF_INT_INT: return gf_reduce_row_of(GF_INT_INT, op, GF_MAXLOC, GF_MINLOC, items, stride, count);
+    case GF_SHORT_INT: return gf_reduce_row_of(GF_SHORT_INT, op, GF_MAXLOC, GF_MINLOC, items, stride, count);
+    case GF_FLOAT_FLOAT: return gf_reduce_row_of(GF_FLOAT_FLOAT, op, GF_MAXLOC, GF_MINLOC, items, stride, count);
+    case GF_DOUBLE_DOUBLE: return gf_reduce_row_of(GF_DOUBLE_DOUBLE, op, GF_MAXLOC, GF_MINLOC, items, stride, count);
 #ifndef __CUDACC__
-    case GF_LONG_DOUBLE: return gf_reduce_row_of(GF_LONG_DOUBLE, op, items, stride, count);
-    case GF_LONG_DOUBLE_COMPLEX: return gf_reduce_row_of(GF_LONG_DOUBLE_COMPLEX, op, items, stride, count);
-    case GF_LONG_DOUBLE_INT: return gf_reduce_row_of(GF_LONG_DOUBLE_INT, op, items, stride, count);
+    case GF_LONG_DOUBLE: return gf_reduce_row_of(GF_LONG_DOUBLE, op, GF_MAX, GF_PROD, items, stride, count);
+    case GF_LONG_DOUBLE_COMPLEX: return gf_reduce_row_of(GF_LONG_DOUBLE_COMPLEX, op, GF_SUM, GF_PROD, items, stride, count);
+    case GF_LONG_DOUBLE_INT: return gf_reduce_row_of(GF_LONG_DOUBLE_INT, op, GF_MAXLOC, GF_MINLOC, items, stride, count);
 #endif
     default: return items[0];
     }
