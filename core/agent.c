@@ -61,7 +61,8 @@ gf_status gf_agent_create(gf_device *device, const struct gf_config *config, gf_
         return GF_ERR_NO_MEMORY;
     }
     agent->device = device;
-    agent->blocks = config->agent_blocks;
+    agent->by_share = config->agent_blocks == 0;
+    agent->blocks = agent->by_share ? 1 : config->agent_blocks;
     agent->start_ns = config->agent_start_us * 1000ull;
     pthread_mutex_init(&agent->use, NULL);
     pthread_mutex_init(&agent->tables_lock, NULL);
@@ -77,6 +78,16 @@ gf_status gf_agent_create(gf_device *device, const struct gf_config *config, gf_
     }
     *made = agent;
     return GF_OK;
+}
+
+void gf_agent_allow_blocks(gf_agent *agent, int blocks)
+{
+    pthread_mutex_lock(&agent->tables_lock);
+    if (agent->by_share && (!agent->allowed || blocks < agent->blocks)) {
+        __atomic_store_n(&agent->blocks, blocks, __ATOMIC_RELAXED);
+        agent->allowed = true;
+    }
+    pthread_mutex_unlock(&agent->tables_lock);
 }
 
 void gf_agent_destroy(gf_agent *agent)

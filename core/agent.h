@@ -29,6 +29,10 @@ gf_status gf_agent_create(gf_device *device, const struct gf_config *config, gf_
 /* No call may be under way. Makes the agent leave and waits for that. Null is allowed. */
 void gf_agent_destroy(gf_agent *agent);
 
+/* A communicator's share of the device has so many blocks for an agent. Where the settings do not say how many there are,
+ * launches have the least of what communicators have said, and one until the first has. Any thread. */
+void gf_agent_allow_blocks(gf_agent *agent, int blocks);
+
 enum { GF_AGENT_UNKNOWN = -1 };
 
 /* Tells the agent of a communicator's connections: task (abort, error, deadline, rank and ranks), slot_bytes and peers of `work`.

@@ -19,7 +19,9 @@ struct gf_agent_post {
 struct gf_agent {
     gf_device *device;
     gf_stream *stream;
-    int blocks;                            /* of a launch */
+    bool by_share;                         /* `blocks` follows what communicators allow; */
+    bool allowed;                          /* one of them has; tables_lock protects it */
+    int blocks;                            /* of a launch; atomic */
     uint64_t start_ns;                     /* how long a launch may take to begin, before others do its work */
     char *words, *kernel_words;            /* pinned */
     char *memory;                          /* device memory, user address: the tables, then the relay */

@@ -72,7 +72,8 @@ gf_status gf_agent_summon(gf_agent *agent, struct gf_reason *why)
         .first = gf_command_ring_begin(&agent->ring),
         .linger_us = agent->linger_us > FIRST_LINGER_US ? agent->linger_us : FIRST_LINGER_US,
     };
-    gf_status status = gf_device_launch(agent->device, agent->stream, GF_KERNEL_AGENT, agent->blocks, GF_BLOCK_THREADS, &work,
+    int blocks = __atomic_load_n(&agent->blocks, __ATOMIC_RELAXED);
+    gf_status status = gf_device_launch(agent->device, agent->stream, GF_KERNEL_AGENT, blocks, GF_BLOCK_THREADS, &work,
                                         sizeof work, why);
 
     agent->launched_ns = gf_agent_now_ns();

@@ -23,11 +23,14 @@ static gf_status connect_one_shot(gf_comm *comm, const struct gf_connect_setup *
     struct gf_reason because = { "" };
     gf_status status = gf_one_shot_connect(&comm->one_shot, GF_PLAN_ONE_SHOT, setup, why);
 
-    if (status == GF_OK && comm->agent && comm->peers.agents
-        && gf_one_shot_use_agent(&comm->one_shot, comm->agent, &comm->config, &comm->execution, &because) != GF_OK) {
+    if (status != GF_OK || !comm->agent || !comm->peers.agents) {
+        return status;
+    }
+    gf_agent_allow_blocks(comm->agent, comm->peers.agent_blocks);
+    if (gf_one_shot_use_agent(&comm->one_shot, comm->agent, &comm->config, &comm->execution, &because) != GF_OK) {
         gf_log(comm->log, GF_LOG_WARN, "%s: rank %d goes without an agent: %s", comm->name, comm->peers.rank, because.text);
     }
-    return status;
+    return GF_OK;
 }
 
 /* Collective. The connections of one algorithm. */

@@ -88,6 +88,7 @@ static gf_status meet_peers(gf_comm *comm, const struct gf_peer_info *mine, stru
         return status;
     }
     status = gf_peers_judge(peers, &comm->config, why);
+    comm->config.agent_blocks = peers->agent_blocks;
     if (peers->nodes > 1) {
         comm->unavailable = ~(1u << GF_PLAN_RING);     /* no other has connections that cross */
     }

@@ -52,7 +52,7 @@ struct gf_config {
     enum gf_mapped_use mapped;
     enum gf_agent_use agent;
     uint32_t agent_us;             /* 1 to GF_AGENT_US_MOST, of GF_AGENT_FIXED */
-    int agent_blocks;              /* of an agent: 1 to GF_AGENT_BLOCKS */
+    int agent_blocks;              /* of an agent: 1 to GF_AGENT_BLOCKS; 0: by the device's share */
     uint32_t agent_start_us;       /* how long a launch of it may take to begin, before others do its work */
     enum gf_force_net net;
     size_t net_bytes;              /* with ranks on several nodes: shorter messages are staged */

@@ -121,6 +121,15 @@ static int ranks_on_device(const struct gf_peers *peers, int r)
     return count;
 }
 
+/* More than one serve messages of 8 KiB and more, and eight are enough for what one-shot takes. A small share is for the kernels
+ * that move much. */
+enum { AGENT_BLOCKS = 8, AGENT_BLOCKS_SHARE = 32 };
+
+static int choose_agent_blocks(const struct gf_config *config, int share)
+{
+    return config->agent_blocks > 0 ? config->agent_blocks : share >= AGENT_BLOCKS_SHARE ? AGENT_BLOCKS : 1;
+}
+
 /* Rule 9: kernels that wait for one another must be able to run at once. Ranks that share a device divide its blocks; the
  * device's other processes (device_ranks) may run kernels of other communicators at the same time, so they get a share too. */
 static void judge_sharing(struct gf_peers *peers, const struct gf_config *config)
@@ -157,9 +166,10 @@ static void judge_sharing(struct gf_peers *peers, const struct gf_config *config
         snprintf(peers->sharing, sizeof peers->sharing, "%d ranks share a device with too few blocks for all of them at once",
                  most);
     }
+    peers->agent_blocks = choose_agent_blocks(config, blocks);
     peers->agents = config->agent != GF_AGENT_OFF && peers->nodes == 1 && peers->kernels_may_wait
-        && blocks > config->agent_blocks;
-    blocks -= peers->agents ? config->agent_blocks : 0;
+        && blocks > peers->agent_blocks;
+    blocks -= peers->agents ? peers->agent_blocks : 0;
     peers->blocks = blocks < 1 ? 1 : blocks;
 }
 

@@ -53,7 +53,8 @@ struct gf_peers {
     int blocks;                    /* a rank's share of its device without the agent, the least of all ranks; at least 1 */
     bool shared;                   /* some ranks share a device */
     bool kernels_may_wait;         /* the kernels of all ranks can run at once */
-    bool agents;                   /* of the share one block more is set aside for an agent */
+    bool agents;                   /* of the share some blocks are set aside for an agent: */
+    int agent_blocks;              /* so many */
     bool host_types;               /* all devices know the types of gf_type_is_host_only */
     char sharing[128];             /* one phrase: who shares devices, and what follows */
 };

@@ -169,7 +169,8 @@ static void register_sizes(mca_coll_gpufifo_component_t *component)
         "65536. Only where coll_gpufifo_agent is not off",
         MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_5, &component->agent_message_bytes);
     gf_params_register_variable("agent_blocks",
-        "Blocks of the agent, 1 to 16: with more than one, messages of more than 8 KiB are shared among them",
+        "Blocks of the agent, 1 to 16: with more than one, messages of 8 KiB and more are shared among them; 0: 8 "
+        "where a rank's share of the device is large, else 1",
         MCA_BASE_VAR_TYPE_INT, NULL, OPAL_INFO_LVL_6, &component->config.agent_blocks);
     gf_params_register_variable("agent_start_us",
         "Microseconds that the agent may wait for its place on the device; where kernels of the program keep it out for longer, "
@@ -213,7 +214,7 @@ static void set_defaults(mca_coll_gpufifo_component_t *component)
     component->log.verbose = GF_LOG_WARN;
     component->config = (struct gf_config){
         .one_shot_bytes = DEFAULT_ONE_SHOT_BYTES, .ll_slot_bytes = 64 * 1024, .simple_slot_bytes = 128 * 1024,
-        .agent_blocks = 1, .agent_start_us = 300, .net_bytes = DEFAULT_NET_BYTES,
+        .agent_blocks = 0, .agent_start_us = 300, .net_bytes = DEFAULT_NET_BYTES,
     };
     gf_pipe_config_default(&component->pipe);
     component->pack_bytes = DEFAULT_PACK_BYTES;
@@ -337,11 +338,11 @@ static void apply_agent(const char *text, struct gf_config *config)
     } else if (strcasecmp(text, "auto") != 0 && gf_speaks_for_node()) {
         gf_show_help("bad-agent", text, GF_AGENT_US_MOST);
     }
-    if (config->agent_blocks < 1 || config->agent_blocks > GF_AGENT_BLOCKS) {
+    if (config->agent_blocks < 0 || config->agent_blocks > GF_AGENT_BLOCKS) {
         if (gf_speaks_for_node()) {
             gf_show_help("bad-agent-blocks", config->agent_blocks, GF_AGENT_BLOCKS);
         }
-        config->agent_blocks = 1;
+        config->agent_blocks = 0;
     }
 }
 

@@ -306,6 +306,41 @@ static void test_what_comes_before_it_has_begun(void **state)
     leave_and_destroy(agent, &fake, 2);
 }
 
+/* A launch and a command for it, which then leaves. */
+static void run_in_blocks(gf_agent *agent, struct fake *fake, int blocks)
+{
+    uint64_t first = 2 * (uint64_t)fake->launches;
+    int launch = fake->launches + 1;
+    const struct step steps[] = { { launch, first + 1, 0, GF_OK }, { launch, first + 2, 0, GF_OK }, { 0 } };
+
+    fake->blocks = blocks;
+    assert_int_equal(run(agent, fake, steps), GF_OK);
+    gf_host_publish(fake->work.left, first + 2);
+}
+
+/* One until a communicator has said how many; then the least of what they say. */
+static void test_blocks_that_are_allowed(void **state)
+{
+    static const struct gf_config unsaid = { .agent = GF_AGENT_FIXED, .agent_us = 500, .agent_blocks = 0,
+                                             .agent_start_us = 100000000 };
+    struct fake fake;
+    gf_agent *agent = create_as(&fake, &unsaid);
+
+    (void)state;
+    run_in_blocks(agent, &fake, 1);
+    gf_agent_allow_blocks(agent, 4);
+    run_in_blocks(agent, &fake, 4);
+    gf_agent_allow_blocks(agent, 8);
+    run_in_blocks(agent, &fake, 4);
+    gf_agent_allow_blocks(agent, 2);
+    run_in_blocks(agent, &fake, 2);
+    gf_agent_destroy(agent);
+    agent = create(&fake);
+    gf_agent_allow_blocks(agent, 4);
+    run_in_blocks(agent, &fake, 1);
+    gf_agent_destroy(agent);
+}
+
 static void test_tables_change_hands(void **state)
 {
     struct fake fake;
@@ -341,6 +376,7 @@ int main(void)
         cmocka_unit_test(test_failures_end_it),
         cmocka_unit_test(test_one_at_a_time),
         cmocka_unit_test(test_what_comes_before_it_has_begun),
+        cmocka_unit_test(test_blocks_that_are_allowed),
         cmocka_unit_test(test_tables_change_hands),
     };
 

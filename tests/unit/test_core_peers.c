@@ -125,10 +125,21 @@ static void test_an_agent_takes_a_block(void **state)
     assert_int_equal(gf_peers_judge(&peers, &with, NULL), GF_OK);
     assert_int_equal(peers.blocks, 12);
     assert_true(peers.agents);
+    with.agent_blocks = 0;
+    assert_int_equal(gf_peers_judge(&peers, &with, NULL), GF_OK);
+    assert_int_equal(peers.agent_blocks, 1);
+    assert_int_equal(peers.blocks, 15);
+    for (int r = 0; r < 4; r++) {
+        infos[r].blocks = 128;
+    }
+    assert_int_equal(gf_peers_judge(&peers, &with, NULL), GF_OK);
+    assert_int_equal(peers.agent_blocks, 8);
+    assert_int_equal(peers.blocks, 24);
     for (int r = 0; r < 4; r++) {
         infos[r].blocks = 4;
     }
     assert_int_equal(gf_peers_judge(&peers, &with, NULL), GF_OK);
+    assert_int_equal(peers.agent_blocks, 1);
     assert_int_equal(peers.blocks, 1);
     assert_false(peers.agents);
 }
