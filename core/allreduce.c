@@ -81,7 +81,9 @@ static gf_status run_kernel(gf_comm *comm, const struct gf_comm_buffers *buffers
     if (comm->plan->algorithm == GF_PLAN_LL128) {
         return gf_one_shot_allreduce(&comm->ll128, comm->plan, &call, &comm->config, &comm->execution, why);
     }
-    return gf_ring_allreduce(&comm->ring, comm->plan, &data, &comm->execution, why);
+    const struct gf_ring_call ring_call = { .data = data, .recv = buffers->recv, .recv_where = buffers->recv_where };
+
+    return gf_ring_allreduce(&comm->ring, comm->plan, &ring_call, &comm->execution, why);
 }
 
 static gf_status check_buffers(const struct gf_comm_buffers *buffers, size_t count, struct gf_reason *why)
@@ -179,6 +181,7 @@ gf_status gf_comm_allreduce(gf_comm *comm, const struct gf_comm_buffers *buffers
         gf_reason_set(why, "%s", local.text);
         if (status != GF_ERR_UNSUPPORTED) {
             gf_comm_call_break(comm, status, &local);
+            gf_ring_give_up(&comm->ring);
         }
     }
     return status;

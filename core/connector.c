@@ -93,6 +93,18 @@ void gf_connector_ask(struct gf_connector *c)
     }
 }
 
+bool gf_connector_lend(struct gf_connector *c, const struct gf_loan *loan)
+{
+    return c->transport->lend && c->transport->lend(c, loan);
+}
+
+void gf_connector_reclaim(struct gf_connector *c, bool failed)
+{
+    if (c->transport->reclaim) {
+        c->transport->reclaim(c, failed);
+    }
+}
+
 void gf_connector_destroy(struct gf_connector *c)
 {
     if (c->state == GF_CONN_DEAD) {

@@ -55,6 +55,25 @@ struct gf_endpoint {
     char *heads;                   /* channels × GF_LINE */
 };
 
+/* Bytes of a buffer. */
+struct gf_span {
+    uint64_t at;                   /* from its start */
+    uint32_t bytes;
+};
+
+/* The buffer of the program that FIFO steps of one launch may go from, or to, without a slot: whose data are there at both
+ * ends. */
+struct gf_loan {
+    void *buffer;                  /* user address */
+    const struct gf_pointer *where;    /* what gf_driver_pointer says of it; null: not asked yet. Used by lend only */
+    char *kernel_address;
+    size_t bytes;
+    /* The data that step `step` of the launch, counted from 0, has there at this end on that channel; 0 bytes: none. Any thread,
+     * as long as the loan lasts. */
+    struct gf_span (*span)(const void *ctx, int channel, uint64_t step);
+    const void *ctx;
+};
+
 struct gf_abort;                                /* core/abort.h */
 struct gf_bootstrap;                            /* core/bootstrap.h */
 struct gf_imports;                              /* core/imports.h */
@@ -101,6 +120,12 @@ struct gf_transport {
     /* The other end has been waited for, for long: is it still there? If not, all waits of the communicator end, sooner or later.
      * Never waits. Any thread. Null: the host finds out otherwise. */
     void (*ask)(struct gf_connector *c);
+    /* Lends it the buffer of a launch, before expect. True: a kernel that sends is answered for each step that has a span
+     * (struct gf_conn), one that receives looks for GF_SIZE_LENT. Null: never. */
+    bool (*lend)(struct gf_connector *c, const struct gf_loan *loan);
+    /* The launch has ended, and nothing touches the buffer when this returns. failed: and the communicator was aborted: the
+     * connection is of no use any more, and its peer may be waited for, for about a second at most. */
+    void (*reclaim)(struct gf_connector *c, bool failed);
     /* Unmaps and frees whatever setup and connect made, also after their failure. Idempotent. */
     void (*destroy)(struct gf_connector *c);
     /* A line of 128 bytes that a warp stores at once arrives whole if it does so in the peer's memory (gf_device_whole_lines). */
@@ -138,6 +163,10 @@ void gf_connector_expect(struct gf_connector *c, const uint64_t *steps);
 
 /* Of a READY connector: see gf_transport.ask. */
 void gf_connector_ask(struct gf_connector *c);
+
+/* Before that and after the launch: see gf_transport.lend and reclaim. */
+bool gf_connector_lend(struct gf_connector *c, const struct gf_loan *loan);
+void gf_connector_reclaim(struct gf_connector *c, bool failed);
 
 /* Any state → DEAD (by DRAINING when READY); all memory goes back at once. The caller knows that no kernel of ours uses it.
  * Idempotent. */

@@ -23,9 +23,10 @@
 
 #include "core/connector.h"
 
-enum { GF_LAYOUT_SIZES = 64 };
+enum { GF_LAYOUT_SIZES = 64, GF_LAYOUT_ANSWERS = 64 };    /* behind tail and head */
 
 _Static_assert(GF_LAYOUT_SIZES + GF_FIFO_DEPTH * sizeof(uint32_t) <= GF_LINE, "tail and sizes fit one line");
+_Static_assert(GF_LAYOUT_ANSWERS + GF_FIFO_DEPTH * sizeof(uint64_t) <= GF_LINE, "head and answers fit one line");
 
 /* Offsets in bytes from the start of one end's memory, which is aligned to GF_LINE; ll_bytes and slot_bytes are multiples of
  * GF_LINE. */
@@ -65,10 +66,11 @@ static inline struct gf_layout gf_layout_sender(const struct gf_connector_shape 
 static inline struct gf_conn gf_layout_conn(const struct gf_endpoint *endpoint, const struct gf_connector_shape *shape,
                                             int channel)
 {
-    char *tail_line = endpoint->tails + (size_t)channel * GF_LINE;
+    char *tail_line = endpoint->tails + (size_t)channel * GF_LINE, *head_line = endpoint->heads + (size_t)channel * GF_LINE;
 
     return (struct gf_conn){
-        .head = (uint64_t *)(void *)(endpoint->heads + (size_t)channel * GF_LINE),
+        .head = (uint64_t *)(void *)head_line,
+        .answers = (uint64_t *)(void *)(head_line + GF_LAYOUT_ANSWERS),
         .tail = (uint64_t *)(void *)tail_line,
         .size = (uint32_t *)(void *)(tail_line + GF_LAYOUT_SIZES),
         .slots = endpoint->slots + (size_t)channel * GF_FIFO_DEPTH * shape->slot_bytes,

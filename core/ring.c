@@ -76,7 +76,7 @@ gf_status gf_ring_connect(struct gf_ring *ring, int channels, const struct gf_co
     return status;
 }
 
-/* As gf_even_share (kernels/simple.h); the last parts have less, or nothing. */
+/* As gf_even_share (kernels/simple.h). */
 static uint64_t even_share(uint64_t bytes, uint64_t parts)
 {
     uint64_t share = (bytes + parts - 1) / parts;
@@ -84,40 +84,117 @@ static uint64_t even_share(uint64_t bytes, uint64_t parts)
     return (share + GF_LINE - 1) / GF_LINE * GF_LINE;
 }
 
-/* Steps of FIFO `channel` in a launch, as gf_allreduce_ring makes them: rounds in which each rank's share has a piece of at
- * most a slot, and each piece goes round twice but for two hops. */
-static uint64_t steps_of(const struct gf_ring *ring, const struct gf_plan *plan, uint64_t bytes, int channel)
+static struct gf_ring_shape shape_of(const struct gf_ring *ring, const struct gf_plan *plan, const struct gf_reduction *data)
 {
-    uint64_t ranks = (uint64_t)ring->pattern.ranks, most = to_next(ring)->shape.slot_bytes;
-    uint64_t share = even_share(bytes, ranks), part = even_share(share, (uint64_t)plan->blocks), begin = part * (uint64_t)channel;
-    uint64_t own = channel >= plan->blocks || begin >= share ? 0 : share - begin < part ? share - begin : part;
+    struct gf_ring_shape shape = {
+        .place = (uint64_t)ring->place, .ranks = (uint64_t)ring->pattern.ranks, .channels = (uint64_t)plan->blocks,
+        .total = data->count * gf_type_size((enum gf_type)data->type), .most = to_next(ring)->shape.slot_bytes,
+    };
 
-    return (own + most - 1) / most * (2 * ranks - 2);
+    shape.share = even_share(shape.total, shape.ranks);
+    shape.part = even_share(shape.share, shape.channels);
+    return shape;
 }
 
-/* Both ends are told, as far as the host has a part in them. */
-static void expect_steps(struct gf_ring *ring, const struct gf_plan *plan, const struct gf_reduction *data)
+static uint64_t lesser(uint64_t a, uint64_t b)
 {
+    return a < b ? a : b;
+}
+
+/* Bytes of a channel's part: the last parts have less, or nothing. */
+static uint64_t part_bytes(const struct gf_ring_shape *shape, uint64_t channel)
+{
+    uint64_t begin = lesser(shape->part * channel, shape->share);
+
+    return channel < shape->channels ? lesser(shape->share - begin, shape->part) : 0;
+}
+
+struct gf_span gf_ring_span(const struct gf_ring_shape *shape, int channel, uint64_t k)
+{
+    uint64_t steps = 2 * shape->ranks - 2, first = k / steps * shape->most;
+    uint64_t piece = (shape->place + 2 * shape->ranks - 1 - k % steps) % shape->ranks;
+    uint64_t length = lesser(part_bytes(shape, (uint64_t)channel) - first, shape->most);
+    uint64_t at = lesser(piece * shape->share + shape->part * (uint64_t)channel + first, shape->total);
+
+    return (struct gf_span){ .at = at, .bytes = (uint32_t)lesser(shape->total - at, length) };
+}
+
+/* What goes from the receive buffer: the second half of the steps. */
+static struct gf_span sent_span(const void *ctx, int channel, uint64_t step)
+{
+    const struct gf_ring_shape *shape = ctx;
+    bool final = step % (2 * shape->ranks - 2) >= shape->ranks - 1;
+
+    return final ? gf_ring_span(shape, channel, step) : (struct gf_span){ .bytes = 0 };
+}
+
+/* What comes there: the same, as the place before numbers it. */
+static struct gf_span received_span(const void *ctx, int channel, uint64_t step)
+{
+    struct gf_ring_shape before = *(const struct gf_ring_shape *)ctx;
+
+    before.place = (before.place + before.ranks - 1) % before.ranks;
+    return sent_span(&before, channel, step);
+}
+
+/* To both ends. Returns which of them take it. */
+static uint32_t lend(struct gf_ring *ring, const struct gf_ring_call *call)
+{
+    struct gf_loan loan = {
+        .buffer = call->recv, .where = call->recv_where, .kernel_address = call->data.recv, .bytes = ring->shape.total,
+        .span = sent_span, .ctx = &ring->shape,
+    };
+    uint32_t lends = gf_connector_lend(to_next(ring), &loan) ? GF_RING_SEND_LENT : 0;
+
+    loan.span = received_span;
+    return lends | (gf_connector_lend(from_previous(ring), &loan) ? GF_RING_RECV_LENT : 0);
+}
+
+static void reclaim(struct gf_ring *ring, bool failed)
+{
+    gf_connector_reclaim(to_next(ring), failed);
+    gf_connector_reclaim(from_previous(ring), failed);
+}
+
+/* Both ends are told, as far as the host has a part in them: of slotfuls in which each piece goes round twice but for two
+ * hops. */
+static void expect_steps(struct gf_ring *ring)
+{
+    const struct gf_ring_shape *shape = &ring->shape;
     uint64_t steps[GF_MAX_CHANNELS];
 
     for (int c = 0; c < ring->channels; c++) {
-        steps[c] = steps_of(ring, plan, data->count * gf_type_size((enum gf_type)data->type), c);
+        steps[c] = (part_bytes(shape, (uint64_t)c) + shape->most - 1) / shape->most * (2 * shape->ranks - 2);
     }
     gf_connector_expect(to_next(ring), steps);
     gf_connector_expect(from_previous(ring), steps);
 }
 
-gf_status gf_ring_allreduce(struct gf_ring *ring, const struct gf_plan *plan, const struct gf_reduction *data,
+gf_status gf_ring_allreduce(struct gf_ring *ring, const struct gf_plan *plan, const struct gf_ring_call *call,
                             struct gf_execution *e, struct gf_reason *why)
 {
     struct gf_conn *conns = gf_device_kernel_address(e->device, ring->conns);
     struct gf_ring_work work = {
-        .data = *data, .send = conns, .recv = conns + ring->channels, .channels = (uint32_t)plan->blocks,
+        .data = call->data, .send = conns, .recv = conns + ring->channels, .channels = (uint32_t)plan->blocks,
         .place = (uint32_t)ring->place,
     };
 
-    expect_steps(ring, plan, data);
-    return gf_execution_run(e, GF_KERNEL_ALLREDUCE_RING, plan->blocks, plan->threads, &work.task, sizeof work, why);
+    ring->shape = shape_of(ring, plan, &call->data);
+    work.lends = lend(ring, call);
+    expect_steps(ring);
+    gf_status status = gf_execution_run(e, GF_KERNEL_ALLREDUCE_RING, plan->blocks, plan->threads, &work.task, sizeof work, why);
+
+    if (status == GF_OK) {
+        reclaim(ring, false);
+    }
+    return status;
+}
+
+void gf_ring_give_up(struct gf_ring *ring)
+{
+    if (ring->conns) {
+        reclaim(ring, true);
+    }
 }
 
 /* Are all heads where our steps are? A failure to read them ends the wait: then there is nothing to learn. */

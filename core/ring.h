@@ -10,6 +10,14 @@
 #include "core/execute.h"
 #include "core/plan.h"
 
+/* Which bytes the steps of a launch carry. */
+struct gf_ring_shape {
+    uint64_t place, ranks;         /* this rank's place in the ring */
+    uint64_t total, share, part;   /* bytes of the data, of a rank's share, and of a channel's part of that */
+    uint64_t most;                 /* of a step */
+    uint64_t channels;             /* that have a part */
+};
+
 /* Owned by the communicator. */
 struct gf_ring {
     struct gf_pattern pattern;
@@ -17,14 +25,31 @@ struct gf_ring {
     int channels;
     int place, next, previous;     /* this rank's place in the ring; who follows, who comes before */
     void *conns;                   /* device memory: struct gf_conn send[channels], recv[channels] */
+    struct gf_ring_shape shape;    /* of the last launch */
+};
+
+/* One call. data has kernel addresses. */
+struct gf_ring_call {
+    struct gf_reduction data;
+    void *recv;                    /* user address of data.recv */
+    const struct gf_pointer *recv_where;   /* what gf_driver_pointer says of it; null: not asked yet */
 };
 
 /* Collective, the same result on all ranks; after an error nothing is left behind. */
 gf_status gf_ring_connect(struct gf_ring *ring, int channels, const struct gf_connect_setup *setup, struct gf_reason *why);
 
-/* Collective. data has kernel addresses; plan->blocks is at most the channels connected. */
-gf_status gf_ring_allreduce(struct gf_ring *ring, const struct gf_plan *plan, const struct gf_reduction *data,
+/* Collective. plan->blocks is at most the channels connected. Where both ends of a link agree, what the allgather moves over it
+ * goes from receive buffer to receive buffer. */
+gf_status gf_ring_allreduce(struct gf_ring *ring, const struct gf_plan *plan, const struct gf_ring_call *call,
                             struct gf_execution *e, struct gf_reason *why);
+
+/* After a call that failed, and the abort that this led to: the buffers are the program's again, and the connections of no use
+ * any more. Takes about a second at most. Zeros are allowed. */
+void gf_ring_give_up(struct gf_ring *ring);
+
+/* Bytes of the data that the k-th step of a launch carries on a channel, as the sender numbers its steps: each slotful of shares
+ * has 2 · ranks - 2 of them. */
+struct gf_span gf_ring_span(const struct gf_ring_shape *shape, int channel, uint64_t k);
 
 /* Waits until the next rank has taken all that was sent, since it tells so in memory of ours, and may read there. Returns early
  * if the communicator aborts or a peer is gone. Zeros are allowed. */

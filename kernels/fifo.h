@@ -79,8 +79,41 @@ GF_INLINE enum gf_kernel_error gf_fifo_wait_data(const struct gf_team *team, con
     struct gf_wait wait = {0, 0};
     while (error == GF_KERNEL_OK && recv->step >= gf_observe_tail(recv->tail))
         error = gf_wait_more(team, task, &wait);
-    if (error == GF_KERNEL_OK && gf_load_size(gf_fifo_size(recv)) != bytes)
+    if (error == GF_KERNEL_OK && (gf_load_size(gf_fifo_size(recv)) & ~GF_SIZE_LENT) != bytes)
         error = GF_KERNEL_MISMATCH;
+    return error;
+}
+
+/* Receiver, one thread, after that: are the data in the buffer that was lent, not in the slot? */
+GF_INLINE bool gf_fifo_came_lent(const struct gf_conn *recv)
+{
+    return (gf_load_size(gf_fifo_size(recv)) & GF_SIZE_LENT) != 0;
+}
+
+/* Sender, one thread: until the hosts have answered for this step. *lent: its data go from where they are, not from the slot. */
+GF_INLINE enum gf_kernel_error gf_fifo_wait_answer(const struct gf_team *team, const struct gf_task *task,
+                                                   const struct gf_conn *send, bool *lent)
+{
+    const uint64_t *answer = send->answers + send->step % GF_FIFO_DEPTH;
+    uint64_t said = gf_observe_answer(answer);
+    enum gf_kernel_error error = GF_KERNEL_OK;
+    struct gf_wait wait = {0, 0};
+    while (error == GF_KERNEL_OK && said / 2 != send->step + 1) {
+        error = gf_wait_more(team, task, &wait);
+        said = gf_observe_answer(answer);
+    }
+    *lent = said % 2 != 0;
+    return error;
+}
+
+/* Sender, one thread: until all steps are over, so what was lent is its owner's again. */
+GF_INLINE enum gf_kernel_error gf_fifo_wait_over(const struct gf_team *team, const struct gf_task *task,
+                                                 const struct gf_conn *send)
+{
+    enum gf_kernel_error error = GF_KERNEL_OK;
+    struct gf_wait wait = {0, 0};
+    while (error == GF_KERNEL_OK && gf_observe_head(send->head) < send->step)
+        error = gf_wait_more(team, task, &wait);
     return error;
 }
 

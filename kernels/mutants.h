@@ -55,7 +55,8 @@ enum gf_mutant {
     GF_MUTANT_NET_HALF_CREDIT = 60,  /* a credit is believed by its first word */
     GF_MUTANT_NET_EARLY_HEAD = 61,   /* the sender's kernel gets its slot back when the put is begun */
     GF_MUTANT_NET_UNEXPECTED = 62,   /* the wire is not told that a notification may come */
-    GF_MUTANT_NET_EARLY_READY = 63   /* the receiver's kernel is told before the flush has ended */
+    GF_MUTANT_NET_EARLY_READY = 63,  /* the receiver's kernel is told before the flush has ended */
+    GF_MUTANT_NET_IMPLIED = 64       /* an offer is taken for accepted, whatever the sender said */
 };
 
 #ifndef GF_MUTANT

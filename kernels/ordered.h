@@ -56,6 +56,12 @@ GF_INLINE uint64_t gf_observe_head(const uint64_t *head)
     return gf_load_acquire64(head);
 }
 
+/* Where the data of a step go from: it tells that the buffer which they go to is there, too. */
+GF_INLINE uint64_t gf_observe_answer(const uint64_t *answer)
+{
+    return gf_load_acquire64(answer);
+}
+
 /* Bytes in a slot: covered by the tail, as the payload is. */
 GF_INLINE void gf_store_size(const struct gf_team *team, uint32_t *size, uint32_t bytes)
 {

@@ -49,7 +49,10 @@ enum gf_kernel {
  * step is step % GF_FIFO_DEPTH; head and tail count steps and only grow.
  *   the sender may fill slot `step` once step < head + GF_FIFO_DEPTH, then publishes tail = step + 1;
  *   the receiver may read slot `step` once step < tail, then publishes head = step + 1.
- * size[slot] is the slot's number of bytes: written before tail by the sender.
+ * size[slot] is the slot's number of bytes: written before tail by the sender. Where hosts move the data, they may have moved a
+ * step's into the receiver's own buffer instead of the slot: then GF_SIZE_LENT is added.
+ * answers[slot] is such hosts' answer for a step: 2 * (step + 1), and 1 more if the data go from the sender's own buffer, so the
+ * slot stays empty, and the buffer as it is until head says that the step is over.
  * Owner: core/connector.c allocates and fills it before the first launch; afterwards only the kernel at this end writes `step`,
  * at its end, so that the next launch goes on where it stopped. One kernel at a time uses a connection. */
 struct gf_conn {
@@ -59,8 +62,10 @@ struct gf_conn {
     char *slots;                 /* GF_FIFO_DEPTH * slot_bytes: near the receiver or near the sender */
     uint64_t slot_bytes;         /* a multiple of GF_LINE */
     uint64_t step;               /* next step of this end */
-    uint64_t reserved[2];
+    uint64_t *answers;           /* [GF_FIFO_DEPTH], beside head */
+    uint64_t reserved;
 };
+#define GF_SIZE_LENT (1u << 31)
 GF_STATIC_ASSERT(sizeof(struct gf_conn) == 64, "host and device agree on gf_conn");
 
 /* Of the census of a GPU, which only CUDA has (device/cuda_census.c). */
@@ -209,6 +214,10 @@ GF_STATIC_ASSERT(sizeof(struct gf_agent_work) == 56, "host and device agree on g
 
 /* Ring allreduce over Simple FIFOs: reduce-scatter, then allgather. One block a channel; block c owns send[c] to the next rank of
  * the ring, recv[c] from the one before, and the c-th part of each share of the data. */
+enum gf_ring_lends {             /* in the allgather, whose data are in the receive buffers at both ends */
+    GF_RING_SEND_LENT = 1,       /* hosts answer each step sent */
+    GF_RING_RECV_LENT = 2        /* what comes may come with GF_SIZE_LENT */
+};
 struct gf_ring_work {
     struct gf_task task;
     struct gf_reduction data;
@@ -216,6 +225,8 @@ struct gf_ring_work {
     struct gf_conn *recv;        /* [channels] device memory */
     uint32_t channels;           /* = blocks of the launch */
     uint32_t place;              /* of this rank in the ring: one more at the next one, 0 to ranks - 1 */
+    uint32_t lends;              /* of enum gf_ring_lends */
+    uint32_t reserved;
 };
 
 /* Two-shot allreduce over buffers that all ranks have mapped: rank r reduces the r-th part of the data, loading from all ranks'

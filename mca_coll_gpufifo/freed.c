@@ -44,10 +44,14 @@ void gf_freed_look(void)
     }
     for (int i = 0; i < GF_MAX_DEVICES; i++) {
         struct gf_imports *imports = __atomic_load_n(&mca_coll_gpufifo_component.imports[i], __ATOMIC_ACQUIRE);
+        struct gf_net *net = __atomic_load_n(&mca_coll_gpufifo_component.nets[i], __ATOMIC_ACQUIRE);
 
         if (imports) {
             gf_exports_look(&imports->exports);
             gf_imports_look(imports);
+        }
+        if (net) {
+            gf_net_buffers_look(gf_net_buffers_of(net));
         }
     }
 }

@@ -57,6 +57,10 @@ void gf_net_params_register(struct gf_net_params *params)
     gf_params_register_variable("net_message_bytes",
         "Least message in bytes that goes by the network between nodes; shorter ones go in pieces over MPI, or are staged",
         MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_5, &params->message_bytes);
+    gf_params_register_variable("net_zero_copy",
+        "Whether data go straight from the program's buffers to the peer's, where both can be registered: auto (where the "
+        "network reads and writes device memory), yes (try it anywhere), or no (through slots)",
+        MCA_BASE_VAR_TYPE_INT, choices, OPAL_INFO_LVL_6, &params->zero_copy);
 }
 
 bool gf_net_params_can(enum gf_force_net net)
@@ -81,6 +85,7 @@ struct gf_net *gf_component_new_net(gf_device *device)
     const struct gf_net_config config = {
         .wires = gf_wires_named(names[component->config.net]), .group = params->group,
         .device_memory = (enum gf_choice)params->device_memory, .flush = (enum gf_flush_choice)params->flush,
+        .zero_copy = (enum gf_choice)params->zero_copy,
         .wire = {
             .adapter = params->adapter && params->adapter[0] ? params->adapter : NULL, .port = params->port,
             .gid_index = params->gid_index, .service_level = params->service_level, .traffic_class = params->traffic_class,
@@ -108,7 +113,7 @@ struct gf_net *gf_component_net(gf_device *device)
     struct gf_net **net = &component->nets[device->ordinal];
 
     if (!*net) {
-        *net = gf_component_new_net(device);
+        __atomic_store_n(net, gf_component_new_net(device), __ATOMIC_RELEASE);
     }
     opal_mutex_unlock(&component->lock);
     return *net;

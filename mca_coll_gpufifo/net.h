@@ -19,6 +19,7 @@ struct gf_net_params {
     int port, gid_index, service_level, traffic_class, timeout, retries;
     int group;
     int device_memory, flush;          /* enum gf_choice, enum gf_flush_choice; ints, for the MCA variables */
+    int zero_copy;                     /* enum gf_choice, likewise */
     int messages;                      /* enum gf_net_messages, likewise */
     size_t message_bytes;
 };

@@ -64,7 +64,7 @@ const struct gf_wire_memory *gf_carrier_memory_of(const struct gf_carrier_data *
 void gf_carrier_forget(struct gf_carrier *carrier, struct gf_carrier_data *data)
 {
     if (data->buffer) {
-        gf_net_buffers_put(buffers_of(carrier), data->buffer);
+        gf_net_buffers_put(buffers_of(carrier), data->buffer, false);
     } else if (data->place) {
         gf_net_forget(carrier->config.net, &data->own);
     }

@@ -47,6 +47,13 @@ static inline uint64_t *gf_words_head(char *words, const struct gf_connector_sha
     return (uint64_t *)(void *)(gf_words_heads(words, shape) + (size_t)channel * GF_LINE);
 }
 
+static inline uint64_t *gf_words_answer(char *words, const struct gf_connector_shape *shape, int channel, uint64_t step)
+{
+    char *answers = gf_words_heads(words, shape) + (size_t)channel * GF_LINE + GF_LAYOUT_ANSWERS;
+
+    return (uint64_t *)(void *)answers + step % GF_FIFO_DEPTH;
+}
+
 /* A step's slot is filled: its size, then the tail. */
 static inline void gf_words_publish(char *words, int channel, uint64_t step, uint32_t bytes)
 {

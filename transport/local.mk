@@ -8,6 +8,7 @@ libgfcore_la_SOURCES += \
     transport/net_end.c transport/net_end.h \
     transport/net_ends.h transport/net_recv.c transport/net_send.c \
     transport/gdrcopy.c transport/gdrcopy.h transport/net_flush.c transport/net_flush.h \
+    transport/net_loan.c transport/net_loan.h \
     transport/net_memory.c transport/net_memory.h \
     transport/net_notice.c transport/net_notice.h \
     transport/net_register.c transport/net_register.h \

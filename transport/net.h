@@ -14,6 +14,7 @@
  *
  *     credit     receiver → sender: a line for each step of the round (net_credit.h): where its slot is, how long, of how many
  *     steps
+ *                where both ends can, a step goes without slots (net_loan.h)
  *     data       sender → receiver: of one step, a put whose notification carries the length; of several, a put each, then the
  *                lengths of all into an array at the receiver, with a notification whose value says nothing
  *     flush      at the receiver, where gf_net_needs_flush: then its device sees what has arrived
@@ -40,6 +41,7 @@ struct gf_net_config {
     int group;                                 /* channels that share a lane, 1 to GF_NET_GROUP */
     enum gf_choice device_memory;          /* slots in device memory: AUTO where the wire reaches it; else pinned host memory */
     enum gf_flush_choice flush;
+    enum gf_choice zero_copy;              /* data go from buffer to buffer (net_loan.h): AUTO where slots are in device memory */
 };
 
 struct gf_net;

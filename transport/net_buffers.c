@@ -43,7 +43,7 @@ static bool is_freed(const struct gf_net_buffers *buffers, const struct gf_net_b
 /* The lock is held, here and below. */
 static void look(struct gf_net_buffers *buffers, struct gf_net_buffer *buffer)
 {
-    if (buffer->id != 0 && buffer->uses == 0 && is_freed(buffers, buffer)) {
+    if (buffer->id != 0 && buffer->uses == 0 && (buffer->spoilt || is_freed(buffers, buffer))) {
         forget(buffers, buffer);
     }
 }
@@ -89,7 +89,7 @@ static struct gf_net_buffer *add(struct gf_net_buffers *buffers, struct gf_fault
     buffer->id = where->buffer_id;
     buffer->base = where->base;
     buffer->refused = status != GF_OK;
-    gf_log(gf_net_config_of(buffers->net)->wire.log, GF_LOG_PATH, "net: the %zu bytes at %p are %s%s", where->size, where->base,
+    gf_log(gf_net_config_of(buffers->net)->wire.log, GF_LOG_CALL, "net: the %zu bytes at %p are %s%s", where->size, where->base,
            buffer->refused ? "copied: " : "registered", buffer->refused ? buffer->why.text : "");
     return buffer;
 }
@@ -146,13 +146,29 @@ gf_status gf_net_buffers_get(struct gf_net_buffers *buffers, struct gf_fault *fa
     return status;
 }
 
-void gf_net_buffers_put(struct gf_net_buffers *buffers, struct gf_net_buffer *buffer)
+void gf_net_buffers_put(struct gf_net_buffers *buffers, struct gf_net_buffer *buffer, bool failed)
 {
     if (buffer) {
         pthread_mutex_lock(&buffers->lock);
         buffer->uses--;
+        buffer->spoilt = buffer->spoilt || failed;
+        if (buffer->spoilt) {
+            look(buffers, buffer);
+        }
         pthread_mutex_unlock(&buffers->lock);
     }
+}
+
+int gf_net_buffers_count(struct gf_net_buffers *buffers, bool used)
+{
+    int count = 0;
+
+    pthread_mutex_lock(&buffers->lock);
+    for (int i = 0; i < GF_NET_BUFFERS; i++) {
+        count += buffers->of[i].id != 0 && (!used || buffers->of[i].uses > 0);
+    }
+    pthread_mutex_unlock(&buffers->lock);
+    return count;
 }
 
 void gf_net_buffers_look(struct gf_net_buffers *buffers)

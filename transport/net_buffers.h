@@ -27,11 +27,12 @@ struct gf_net_buffer {
     const void *base;              /* user address */
     bool refused;                  /* the wire does not know it; why says why */
     struct gf_reason why;
+    bool spoilt;                   /* a use of it failed */
     uint32_t uses;
     uint64_t used;                 /* the table's turn when its last use began */
 };
 
-/* The contents are the table's own; tests read them. */
+/* The contents are the table's own. */
 struct gf_net_buffers {
     struct gf_net *net;
     pthread_mutex_t lock;          /* guards what follows */
@@ -56,8 +57,11 @@ struct gf_net_range {
 gf_status gf_net_buffers_get(struct gf_net_buffers *buffers, struct gf_fault *fault, const struct gf_net_range *range,
                              struct gf_net_buffer **buffer, struct gf_reason *why);
 
-/* One use less. Accepts null. */
-void gf_net_buffers_put(struct gf_net_buffers *buffers, struct gf_net_buffer *buffer);
+/* One use less. Accepts null. failed: it is forgotten with its last use, so that what a peer put late finds nothing there. */
+void gf_net_buffers_put(struct gf_net_buffers *buffers, struct gf_net_buffer *buffer, bool failed);
+
+/* How many are known, or used by somebody. For tests. */
+int gf_net_buffers_count(struct gf_net_buffers *buffers, bool used);
 
 /* Forgets those that nobody uses and whose memory has been freed. */
 void gf_net_buffers_look(struct gf_net_buffers *buffers);

@@ -14,6 +14,15 @@
 #include "kernels/work.h"
 #include "transport/wire.h"
 
+
+/* Bytes at an address in a buffer of the program. */
+struct gf_net_offer {
+    uint64_t address;
+    uint32_t bytes, key;
+};
+
+enum { GF_NET_CREDIT_OFFERS = 1 };     /* flags: the data may go to `offer` instead, if they are as long (net_loan.h) */
+
 struct gf_net_credit {
     uint64_t first;                /* round + 1 */
     uint64_t address;              /* of the slot, as the receiver's wire knows it */
@@ -21,8 +30,8 @@ struct gf_net_credit {
     uint32_t key;
     uint32_t count;                /* lines of this credit: steps of the round */
     uint32_t channel;
-    uint32_t flags;                /* none is defined: 0 */
-    uint64_t reserved[2];
+    uint32_t flags;                /* others are 0 */
+    struct gf_net_offer offer;
     uint64_t last;                 /* as first */
 };
 _Static_assert(sizeof(struct gf_net_credit) == GF_WIRE_LINE, "a credit is a line");

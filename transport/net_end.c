@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/abort.h"
 #include "transport/copy_engine.h"
@@ -13,8 +14,9 @@
 #include "transport/net_address.h"
 #include "transport/net_notice.h"
 
-/* Naps of the proxy after an abort: about a second, in which a wire that needs progress gets the notices out. */
-enum { REST_TURNS = 1000 };
+/* Naps of the proxy after an abort: about a second, in which a wire that needs progress gets the notices out; fewer when the
+ * peer's have come, and ours matter to none but a call that waits for them. */
+enum { REST_TURNS = 1000, LAST_TURNS = 50 };
 
 struct description {
     struct gf_wire_shape shape;
@@ -27,6 +29,12 @@ _Static_assert(sizeof(struct description) <= GF_BLOB_BYTES, "the description fit
 char *gf_net_end_slot(const struct gf_net_end *end, const struct gf_net_part *part)
 {
     return gf_slot_of(end->slots.wire.address, &end->c->shape, part->channel, part->step);
+}
+
+char *gf_net_end_data(const struct gf_net_end *end, const struct gf_net_part *part, const struct gf_wire_memory **memory)
+{
+    *memory = part->lent ? &end->loan.buffer->wire : &end->slots.wire;
+    return part->lent ? (char *)(uintptr_t)part->own.address : gf_net_end_slot(end, part);
 }
 
 static gf_status no_memory(struct gf_reason *why)
@@ -116,6 +124,7 @@ gf_status gf_net_end_open(struct gf_net_end *end, struct gf_connector *c, uint32
     end->lane_count = (c->shape.channels + end->group - 1) / end->group;
     status = open_memory(end, why);
     if (status == GF_OK) {
+        gf_net_loan_open(end);
         status = open_lanes(end, line_count, mine, why);
     }
     if (status == GF_OK) {
@@ -186,16 +195,37 @@ gf_status gf_net_end_connect(struct gf_net_end *end, const struct gf_blob *their
     if (end->c->abort) {
         gf_abort_set_alarm(end->c->abort, wake_proxy, end->c->proxy);
     }
-    return gf_copied_endpoint(end->c, end->slots.user, end->words, why);
+    status = gf_copied_endpoint(end->c, end->slots.user, end->words, why);
+    return status == GF_OK ? gf_proxy_add(end->c->proxy, &end->task, why) : status;
+}
+
+/* The proxy touches nothing of the end any more. */
+static void close_lanes(struct gf_net_end *end)
+{
+    if (end->c->proxy) {
+        gf_proxy_remove(end->c->proxy, &end->task);
+    }
+    for (int i = 0; end->lanes && i < end->lane_count; i++) {
+        if (end->lanes[i].wire) {
+            end->wire->ops->destroy(end->lanes[i].wire);
+            end->lanes[i].wire = NULL;
+        }
+    }
+}
+
+void gf_net_end_leave(struct gf_net_end *end)
+{
+    const struct timespec nap = { .tv_nsec = 100000 };
+
+    while (end->c->abort && !gf_host_observe_flag(&end->settled)) {
+        nanosleep(&nap, NULL);
+    }
+    close_lanes(end);
 }
 
 void gf_net_end_close(struct gf_net_end *end)
 {
-    for (int i = 0; end->lanes && i < end->lane_count; i++) {
-        if (end->lanes[i].wire) {
-            end->wire->ops->destroy(end->lanes[i].wire);
-        }
-    }
+    close_lanes(end);
     gf_net_memory_close(end->c, end->wire, &end->sizes);
     gf_net_flush_close(&end->flush);
     gf_net_memory_close(end->c, end->wire, &end->slots);
@@ -207,6 +237,21 @@ void gf_net_end_close(struct gf_net_end *end)
     end->words = NULL;
 }
 
+/* Has the peer told of the end, over all lanes that hold? */
+static bool has_heard(const struct gf_net_end *end)
+{
+    for (int i = 0; i < end->lane_count; i++) {
+        const struct gf_wire_lane *lane = end->lanes[i].wire;
+        struct gf_reason why;
+        gf_status status;
+
+        if (!gf_net_notice_take(lane, &status, &why) && end->wire->ops->state(end->lanes[i].wire, &why) == GF_OK) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* After an abort: tells the peer, a lane after the other, and then leaves it some turns to arrive. */
 static enum gf_proxy_turn tell_peer(struct gf_net_end *end, gf_status status, const char *text)
 {
@@ -216,7 +261,13 @@ static enum gf_proxy_turn tell_peer(struct gf_net_end *end, gf_status status, co
         }
         end->told++;
     }
-    return end->rest > 0 && end->rest-- > 0 ? GF_PROXY_WAITING : GF_PROXY_IDLE;
+    if (end->rest > LAST_TURNS && end->told == end->lane_count && has_heard(end)) {
+        end->rest = LAST_TURNS;
+    }
+    if (end->rest > 0 && --end->rest == 0) {
+        gf_host_publish_flag(&end->settled, 1);
+    }
+    return end->rest > 0 ? GF_PROXY_WAITING : GF_PROXY_IDLE;
 }
 
 /* What the peer tells, and what became of the lanes. */

@@ -8,6 +8,7 @@
 
 #include "kernels/work.h"
 #include "proxy/proxy.h"
+#include "transport/net_loan.h"
 #include "transport/net_memory.h"
 
 /* One step of a round. */
@@ -16,6 +17,8 @@ struct gf_net_part {
     uint32_t bytes;
     uint64_t step;                 /* of the channel */
     struct gf_wire_place to;       /* sender: where its credit says */
+    struct gf_net_offer own;       /* in this end's buffer: receiver: what was offered, sender: what is put; 0 bytes: none */
+    bool lent;                     /* both ends said yes */
     uint64_t ended;                /* sender: round + 1 when the put has ended */
 };
 
@@ -49,12 +52,15 @@ struct gf_net_end {
     struct gf_net_flush flush;         /* of the slots; of a sender none */
     void *words;                       /* pinned: tails, sizes and heads between the kernel and the proxy */
     struct gf_net_room peer;
+    struct gf_net_loan loan;
     uint32_t used;                     /* atomic; a launch was expected */
     uint32_t asked;                    /* atomic; gf_net_end_ask was called, and no turn has looked at it */
     struct gf_reason why;              /* of a stage that failed without the wire's doing */
     bool dead;
     int told;                          /* lanes over which the peer was told of the end */
-    int rest;                          /* turns that are left to get that out */
+    int rest;                          /* turns that are left to get that out, and to hear the same of the peer */
+    uint32_t settled;                  /* atomic; there are none */
+    struct gf_proxy_task task;         /* of the sender or receiver */
 };
 
 /* Memory and lanes, whose ends have line_count + GF_NET_NOTICE_LINES lines for each of their channels, and the description for
@@ -62,10 +68,14 @@ struct gf_net_end {
 gf_status gf_net_end_open(struct gf_net_end *end, struct gf_connector *c, uint32_t line_count, struct gf_blob *mine,
                           struct gf_reason *why);
 
-/* Checks what the peer described, connects the lanes and fills the endpoint. */
+/* Checks what the peer described, connects the lanes, fills the endpoint, and hands end->task to the proxy. */
 gf_status gf_net_end_connect(struct gf_net_end *end, const struct gf_blob *theirs, struct gf_reason *why);
 
-/* The proxy does not touch it any more. Accepts a zeroed one. */
+/* After an abort: waits until the peer has been told of it and has told the same, so that it begins nothing more, for about a
+ * second at most, and ends the lanes, with what is under way on them. All else remains for close. */
+void gf_net_end_leave(struct gf_net_end *end);
+
+/* Takes it from the proxy first. Accepts one that was not opened but for c. */
 void gf_net_end_close(struct gf_net_end *end);
 
 /* Somebody has waited for long: the next turn puts a line that says nothing, which finds a dead network or peer out where the
@@ -76,8 +86,9 @@ void gf_net_end_ask(struct gf_net_end *end);
 typedef enum gf_proxy_turn gf_net_climb(void *ctx, int lane, gf_status *status);
 enum gf_proxy_turn gf_net_end_turn(struct gf_net_end *end, gf_net_climb *climb, void *ctx);
 
-/* Slots and sizes of one end, as its wire knows them. */
+/* Where a part's data are at this end, and in which memory, as its wire knows them. */
 char *gf_net_end_slot(const struct gf_net_end *end, const struct gf_net_part *part);
+char *gf_net_end_data(const struct gf_net_end *end, const struct gf_net_part *part, const struct gf_wire_memory **memory);
 
 /* Rounds of a launch that makes steps[i] steps on channel i: as many as the channel with the most has steps. */
 static inline uint64_t gf_net_rounds(const struct gf_net_lane *lane, const uint64_t *steps)

@@ -7,6 +7,7 @@
 
 #include "core/connector.h"
 
+struct gf_net_end;
 struct gf_net_sender;
 struct gf_net_receiver;
 
@@ -14,14 +15,14 @@ struct gf_net_receiver;
 gf_status gf_net_sender_open(struct gf_connector *c, struct gf_net_sender **made, struct gf_blob *mine, struct gf_reason *why);
 gf_status gf_net_sender_connect(struct gf_net_sender *sender, const struct gf_blob *theirs, struct gf_reason *why);
 void gf_net_sender_expect(struct gf_net_sender *sender, const uint64_t *steps);
-void gf_net_sender_ask(struct gf_net_sender *sender);
 void gf_net_sender_close(struct gf_net_sender *sender);
+struct gf_net_end *gf_net_sender_end(struct gf_net_sender *sender);
 
 gf_status gf_net_receiver_open(struct gf_connector *c, struct gf_net_receiver **made, struct gf_blob *mine,
                                struct gf_reason *why);
 gf_status gf_net_receiver_connect(struct gf_net_receiver *receiver, const struct gf_blob *theirs, struct gf_reason *why);
 void gf_net_receiver_expect(struct gf_net_receiver *receiver, const uint64_t *steps);
-void gf_net_receiver_ask(struct gf_net_receiver *receiver);
 void gf_net_receiver_close(struct gf_net_receiver *receiver);
+struct gf_net_end *gf_net_receiver_end(struct gf_net_receiver *receiver);
 
 #endif

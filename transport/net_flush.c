@@ -15,18 +15,17 @@ static gf_status open_window(struct gf_connector *c, void *slots, struct gf_net_
                                             &flush->window, why) : status;
 }
 
-gf_status gf_net_flush_open(struct gf_connector *c, const struct gf_wire *wire, void *slots, bool device,
+static gf_status open_slots(struct gf_connector *c, const struct gf_wire *wire, void *slots, bool device,
                             struct gf_net_flush *flush, struct gf_reason *why)
 {
     enum gf_flush_choice choice = gf_net_config_of(c->net)->flush;
     struct gf_reason said = { "" };
 
-    *flush = (struct gf_net_flush){ .by_wire = false };
-    if (c->is_sender || !gf_net_needs_flush(c->net, device)) {
+    if (!gf_net_needs_flush(c->net, device)) {
         return GF_OK;
     }
     if (choice != GF_FLUSH_GDRCOPY && wire->caps.flush) {
-        flush->by_wire = true;
+        flush->slots = GF_NET_FLUSH_WIRE;
         return GF_OK;
     }
     if (choice == GF_FLUSH_READ) {
@@ -35,6 +34,7 @@ gf_status gf_net_flush_open(struct gf_connector *c, const struct gf_wire *wire, 
     }
     gf_status status = open_window(c, slots, flush, &said);
 
+    flush->slots = GF_NET_FLUSH_PROCESSOR;
     if (status != GF_OK && choice == GF_FLUSH_GDRCOPY) {
         gf_reason_set(why, "the setting net_flush is gdrcopy, but %s", said.text);
     } else if (status != GF_OK) {
@@ -43,13 +43,42 @@ gf_status gf_net_flush_open(struct gf_connector *c, const struct gf_wire *wire, 
     return status;
 }
 
-gf_status gf_net_flush_begin(const struct gf_net_flush *flush, struct gf_wire_lane *lane, const struct gf_wire_memory *slots,
-                             const void *at, const struct gf_wire_ticket *ticket, struct gf_reason *why)
+/* Buffers are device memory wherever the slots are. */
+static void choose_for_buffers(const struct gf_connector *c, const struct gf_wire *wire, struct gf_net_flush *flush)
 {
-    if (flush->by_wire) {
-        return lane->wire->ops->flush(lane, slots, at, ticket);
+    if (!gf_net_needs_flush(c->net, true)) {
+        return;
     }
-    gf_status status = gf_gdrcopy_read(&flush->window, at, why);
+    if (flush->slots == GF_NET_FLUSH_PROCESSOR) {
+        flush->buffers = GF_NET_FLUSH_PROCESSOR;
+    } else if (wire->caps.flush && gf_net_config_of(c->net)->flush != GF_FLUSH_GDRCOPY) {
+        flush->buffers = GF_NET_FLUSH_WIRE;
+    } else {
+        flush->no_buffers = true;
+    }
+}
+
+gf_status gf_net_flush_open(struct gf_connector *c, const struct gf_wire *wire, void *slots, bool device,
+                            struct gf_net_flush *flush, struct gf_reason *why)
+{
+    *flush = (struct gf_net_flush){ .slots = GF_NET_FLUSH_NONE };
+    if (c->is_sender) {
+        return GF_OK;
+    }
+    gf_status status = open_slots(c, wire, slots, device, flush, why);
+
+    choose_for_buffers(c, wire, flush);
+    return status;
+}
+
+gf_status gf_net_flush_begin(const struct gf_net_flush *flush, enum gf_net_flush_way way, struct gf_wire_lane *lane,
+                             const struct gf_wire_memory *memory, const void *at, const void *slot,
+                             const struct gf_wire_ticket *ticket, struct gf_reason *why)
+{
+    if (way == GF_NET_FLUSH_WIRE) {
+        return lane->wire->ops->flush(lane, memory, at, ticket);
+    }
+    gf_status status = gf_gdrcopy_read(&flush->window, slot, why);
 
     if (status == GF_OK) {
         *ticket->word = ticket->value;
@@ -60,5 +89,5 @@ gf_status gf_net_flush_begin(const struct gf_net_flush *flush, struct gf_wire_la
 void gf_net_flush_close(struct gf_net_flush *flush)
 {
     gf_gdrcopy_unmap(&flush->window);
-    flush->by_wire = false;
+    *flush = (struct gf_net_flush){ .slots = GF_NET_FLUSH_NONE };
 }

@@ -2,10 +2,11 @@
  *
  * The receiving end: a posted round is the credit; what arrives is flushed where it must be, and the kernels are told.
  *
- * Which channels a round has. A lane of one channel posts as soon as there is room, ahead of launches. In a lane of several,
- * round i of a launch has the channels with more than i steps in it, and the next launch begins with a round of its own: so the
- * rounds of all connections of a ring go in lockstep. Were channels to join rounds as they have room, two could be a step apart
- * here and the other way round elsewhere, and each wait for the other round the ring.
+ * Which channels a round has. A lane of one channel posts as soon as there is room, ahead of launches, unless a credit may offer
+ * the launch's buffer (net_loan.h). In a lane of several, round i of a launch has the channels with more than i steps in it, and
+ * the next launch begins with a round of its own: so the rounds of all connections of a ring go in lockstep. Were channels to
+ * join rounds as they have room, two could be a step apart here and the other way round elsewhere, and each wait for the other
+ * round the ring.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -34,14 +35,13 @@ struct incoming {
     uint64_t steps[GF_NET_GROUP];      /* of each channel that have one */
     uint64_t planned;                  /* rounds so far that have their channels, */
     uint64_t expected, taken;          /* whose notification the wire expects, and told */
-    bool slots_announced, sizes_announced;
+    bool slots_announced, sizes_announced, buffer_announced;
     struct gf_proxy_recv ladder;
 };
 
 struct gf_net_receiver {
     struct gf_net_end end;
     struct incoming *lanes;            /* [end.lane_count] */
-    struct gf_proxy_task task;
 };
 
 /* Before the first credit. */
@@ -66,6 +66,7 @@ static void take_launch(struct incoming *in)
         for (int i = 0; i < in->lane->width; i++) {
             in->left[i] = in->launch.steps[i];
         }
+        in->buffer_announced = false;
         gf_host_publish(&in->launch.taken, in->launch.taken + 1);
     }
 }
@@ -75,11 +76,17 @@ static void add_part(struct incoming *in, struct gf_net_round *r, int i)
     r->parts[r->count++] = (struct gf_net_part){ .channel = in->lane->first + i, .step = in->steps[i]++ };
 }
 
+/* Do rounds follow launches? */
+static bool follows(const struct incoming *in)
+{
+    return in->lane->width > 1 || in->receiver->end.loan.on;
+}
+
 /* False: there is no round to come as yet. */
 static bool plan(struct incoming *in, struct gf_net_round *r)
 {
     r->count = 0;
-    if (in->lane->width == 1) {
+    if (!follows(in)) {
         add_part(in, r, 0);
         return true;
     }
@@ -97,6 +104,23 @@ static bool plan(struct incoming *in, struct gf_net_round *r)
     return r->count > 0;
 }
 
+/* For each part, its place in the buffer of the launch, if it has one. */
+static gf_status make_offers(struct incoming *in, struct gf_net_round *r)
+{
+    const struct gf_net_end *end = &in->receiver->end;
+    gf_status status = GF_OK;
+
+    for (uint32_t i = 0; i < r->count && status == GF_OK; i++) {
+        struct gf_net_part *part = &r->parts[i];
+
+        if (gf_net_loan_place(end, part->channel, part->step, &part->own) && !in->buffer_announced) {
+            status = end->wire->ops->announce(in->lane->wire, &end->loan.buffer->wire);
+            in->buffer_announced = status == GF_OK;
+        }
+    }
+    return status;
+}
+
 static gf_status put_credit(struct incoming *in, uint64_t round, const struct gf_net_round *r)
 {
     const struct gf_net_end *end = &in->receiver->end;
@@ -107,6 +131,7 @@ static gf_status put_credit(struct incoming *in, uint64_t round, const struct gf
         lines[i] = (struct gf_net_credit){
             .first = round + 1, .address = (uintptr_t)gf_net_end_slot(end, &r->parts[i]), .bytes = end->c->shape.slot_bytes,
             .key = end->slots.wire.key, .count = r->count, .channel = (uint32_t)r->parts[i].channel, .last = round + 1,
+            .flags = r->parts[i].own.bytes > 0 ? GF_NET_CREDIT_OFFERS : 0, .offer = r->parts[i].own,
         };
     }
     return end->wire->ops->put_lines(in->lane->wire, index, lines, r->count);
@@ -126,6 +151,7 @@ static gf_status post(void *ctx, uint64_t round)
         status = in->receiver->end.wire->ops->expect(in->lane->wire);
         in->expected += status == GF_OK;
     }
+    status = status == GF_OK ? make_offers(in, r) : status;
     return status == GF_OK ? put_credit(in, round, r) : status;
 }
 
@@ -136,17 +162,27 @@ static gf_status take_sizes(struct incoming *in, uint64_t round, struct gf_net_r
     const uint32_t *sizes = (const void *)(end->sizes.wire.address + gf_net_sizes_offset(end, in->lane, round));
 
     for (uint32_t i = 0; i < r->count; i++) {
-        r->parts[i].bytes = r->count == 1 ? immediate : sizes[i];
-        if (r->parts[i].bytes > end->c->shape.slot_bytes) {
-            gf_reason_set(&end->why, "rank %d sent %u bytes into a slot of %zu", end->c->peer, r->parts[i].bytes,
-                          end->c->shape.slot_bytes);
+        struct gf_net_part *part = &r->parts[i];
+        uint32_t length = r->count == 1 ? immediate : sizes[i];
+
+        part->lent = GF_MUTANT == GF_MUTANT_NET_IMPLIED ? part->own.bytes > 0 : (length & GF_SIZE_LENT) != 0;
+        part->bytes = length & ~GF_SIZE_LENT;
+        size_t most = part->lent ? part->own.bytes : end->c->shape.slot_bytes;
+
+        if (part->bytes > most || (part->lent && most == 0)) {
+            gf_reason_set(&end->why, "rank %d sent %u bytes into a %s of %zu", end->c->peer, part->bytes,
+                          part->lent ? "buffer" : "slot", most);
             return GF_ERR_PEER;
+        }
+        if (part->lent) {
+            gf_host_publish_flag(&end->loan.agreed, 1);
         }
     }
     return GF_OK;
 }
 
-/* What makes the round visible to the device. Nothing to do: it has ended. */
+/* What makes the round visible to the device. Nothing to do: it has ended. Its parts are one step of a launch each, so all of
+ * those that are not empty are in slots or all in the buffer. */
 static gf_status start_flush(struct incoming *in, uint64_t round, struct gf_net_round *r)
 {
     struct gf_net_end *end = &in->receiver->end;
@@ -156,11 +192,16 @@ static gf_status start_flush(struct incoming *in, uint64_t round, struct gf_net_
     for (uint32_t i = 0; i < r->count; i++) {
         last = r->parts[i].bytes > 0 ? &r->parts[i] : last;
     }
-    if (!gf_net_flush_is_needed(&end->flush) || !last) {
+    enum gf_net_flush_way way = !last ? GF_NET_FLUSH_NONE : last->lent ? end->flush.buffers : end->flush.slots;
+
+    if (way == GF_NET_FLUSH_NONE) {
         r->ended = round + 1;
         return GF_OK;
     }
-    return gf_net_flush_begin(&end->flush, in->lane->wire, &end->slots.wire, gf_net_end_slot(end, last), &ticket, &end->why);
+    const struct gf_wire_memory *memory;
+    const char *at = gf_net_end_data(end, last, &memory);
+
+    return gf_net_flush_begin(&end->flush, way, in->lane->wire, memory, at, gf_net_end_slot(end, last), &ticket, &end->why);
 }
 
 static gf_status arrive(void *ctx, uint64_t round)
@@ -199,7 +240,9 @@ static gf_status ready(void *ctx, uint64_t round)
     const struct gf_net_round *r = gf_net_round_of(in->lane, round);
 
     for (uint32_t i = 0; i < r->count; i++) {
-        gf_words_publish(in->receiver->end.words, r->parts[i].channel, r->parts[i].step, r->parts[i].bytes);
+        const struct gf_net_part *part = &r->parts[i];
+
+        gf_words_publish(in->receiver->end.words, part->channel, part->step, part->bytes | (part->lent ? GF_SIZE_LENT : 0));
     }
     return GF_OK;
 }
@@ -246,7 +289,6 @@ gf_status gf_net_receiver_open(struct gf_connector *c, struct gf_net_receiver **
         gf_reason_set(why, "out of host memory");
         return GF_ERR_NO_MEMORY;
     }
-    p->task = (struct gf_proxy_task){ .turn = turn, .ctx = p };
     gf_status status = gf_net_end_open(&p->end, c, 0, mine, why);
 
     if (status != GF_OK) {
@@ -267,12 +309,11 @@ gf_status gf_net_receiver_open(struct gf_connector *c, struct gf_net_receiver **
 
 gf_status gf_net_receiver_connect(struct gf_net_receiver *p, const struct gf_blob *theirs, struct gf_reason *why)
 {
-    gf_status status = gf_net_end_connect(&p->end, theirs, why);
-
-    return status == GF_OK ? gf_proxy_add(p->end.c->proxy, &p->task, why) : status;
+    p->end.task = (struct gf_proxy_task){ .turn = turn, .ctx = p };
+    return gf_net_end_connect(&p->end, theirs, why);
 }
 
-/* A lane of several channels learns which of them have how many steps. */
+/* A lane whose rounds follow launches learns how many steps its channels have. */
 static void announce_launch(struct incoming *in, const uint64_t *steps)
 {
     assert(gf_host_observe(&in->launch.taken) == in->launch.count && "one launch at a time");
@@ -284,10 +325,11 @@ static void announce_launch(struct incoming *in, const uint64_t *steps)
 
 void gf_net_receiver_expect(struct gf_net_receiver *p, const uint64_t *steps)
 {
+    gf_net_loan_expect(&p->end, steps);
     for (int i = 0; i < p->end.lane_count; i++) {
         uint64_t rounds = gf_net_rounds(p->lanes[i].lane, steps);
 
-        if (rounds > 0 && p->lanes[i].lane->width > 1) {
+        if (rounds > 0 && follows(&p->lanes[i])) {
             announce_launch(&p->lanes[i], steps);
         }
         gf_proxy_expect(&p->lanes[i].ladder.target, rounds);
@@ -296,20 +338,17 @@ void gf_net_receiver_expect(struct gf_net_receiver *p, const uint64_t *steps)
     gf_proxy_wake(p->end.c->proxy);
 }
 
-void gf_net_receiver_ask(struct gf_net_receiver *p)
-{
-    gf_net_end_ask(&p->end);
-}
-
 void gf_net_receiver_close(struct gf_net_receiver *p)
 {
     if (!p) {
         return;
     }
-    if (p->end.c->proxy) {
-        gf_proxy_remove(p->end.c->proxy, &p->task);
-    }
     gf_net_end_close(&p->end);
     free(p->lanes);
     free(p);
+}
+
+struct gf_net_end *gf_net_receiver_end(struct gf_net_receiver *p)
+{
+    return &p->end;
 }

@@ -2,8 +2,8 @@
  *
  * The sending end: what kernels have filled goes where credits allow it.
  *
- * The credit of a round says which channels it has, so the stage `fill` takes that first; all of it is checked before anything
- * is put.
+ * The credit of a round says which channels it has, so the stage `grant` takes that; all of it is checked before anything is
+ * put. Kernels do not wait for it, but where it decides whether they need the slot (net_loan.h).
  */
 #include <stdlib.h>
 
@@ -27,23 +27,7 @@ struct outgoing {
 struct gf_net_sender {
     struct gf_net_end end;
     struct outgoing *lanes;            /* [end.lane_count] */
-    struct gf_proxy_task task;
 };
-
-/* The kernels find room where the round that had the same place is through. */
-static gf_status grant(void *ctx, uint64_t round)
-{
-    const struct outgoing *out = ctx;
-    const struct gf_net_end *end = &out->sender->end;
-    const struct gf_net_round *before = gf_net_round_of(out->lane, round);
-
-    for (uint32_t i = 0; round >= GF_FIFO_DEPTH && i < before->count; i++) {
-        const struct gf_net_part *part = &before->parts[i];
-
-        gf_host_publish(gf_words_head(end->words, &end->c->shape, part->channel), part->step + 1);
-    }
-    return GF_OK;
-}
 
 static gf_status refuse(struct gf_net_end *end, uint64_t round, const char *field, uint64_t value)
 {
@@ -68,7 +52,7 @@ static gf_status check_credit(struct outgoing *out, uint64_t round, uint32_t i, 
     if (credit->channel < (uint32_t)first || credit->channel >= (uint32_t)(lane->first + lane->width)) {
         return refuse(end, round, "channel", credit->channel);
     }
-    if (credit->flags != 0) {
+    if (credit->flags & ~(uint32_t)GF_NET_CREDIT_OFFERS) {
         return refuse(end, round, "flags word", credit->flags);
     }
     if (credit->key != room->slots_key) {
@@ -81,6 +65,29 @@ static gf_status check_credit(struct outgoing *out, uint64_t round, uint32_t i, 
         return refuse(end, round, "address", credit->address);
     }
     return GF_OK;
+}
+
+/* Does this part go from buffer to buffer? */
+static void answer_offer(const struct outgoing *out, const struct gf_net_credit *credit, struct gf_net_part *part)
+{
+    const struct gf_net_offer *offer = &credit->offer;
+
+    if (credit->flags & GF_NET_CREDIT_OFFERS && gf_net_loan_place(&out->sender->end, part->channel, part->step, &part->own)
+        && part->own.bytes == offer->bytes) {
+        part->lent = true;
+        part->bytes = offer->bytes;
+        part->to = (struct gf_wire_place){ .address = offer->address, .key = offer->key };
+    }
+}
+
+static void tell_kernel(struct outgoing *out, const struct gf_net_part *part)
+{
+    struct gf_net_end *end = &out->sender->end;
+
+    gf_host_publish(gf_words_answer(end->words, &end->c->shape, part->channel, part->step), 2 * (part->step + 1) + part->lent);
+    if (part->lent) {
+        gf_host_publish_flag(&end->loan.agreed, 1);
+    }
 }
 
 /* All lines of the credit of a round become its parts. */
@@ -110,14 +117,27 @@ static gf_status take_credit(struct outgoing *out, uint64_t round)
             .channel = (int)credit.channel, .step = out->steps[(int)credit.channel - lane->first],
             .bytes = (uint32_t)credit.bytes, .to = { .address = credit.address, .key = credit.key },
         };
+        answer_offer(out, &credit, &r->parts[i]);
     }
     r->count = count;
     r->ended = 0;
     for (uint32_t i = 0; i < count; i++) {
         out->steps[r->parts[i].channel - lane->first]++;
+        tell_kernel(out, &r->parts[i]);
     }
     out->credited = round + 1;
     return GF_OK;
+}
+
+/* Has the receiver room for the round? Whether this end's buffer will do is known when its launch is. */
+static gf_status grant(void *ctx, uint64_t round)
+{
+    struct outgoing *out = ctx;
+
+    if (out->sender->end.loan.on && round >= gf_host_observe(&out->ladder.target)) {
+        return GF_IN_PROGRESS;
+    }
+    return take_credit(out, round);
 }
 
 /* Have the kernels filled all slots of the round? Then its parts have the lengths. */
@@ -126,7 +146,7 @@ static gf_status fill(void *ctx, uint64_t round)
     struct outgoing *out = ctx;
     struct gf_net_end *end = &out->sender->end;
     struct gf_net_round *r = gf_net_round_of(out->lane, round);
-    gf_status status = out->credited > round ? GF_OK : take_credit(out, round);
+    gf_status status = GF_OK;
 
     for (uint32_t i = 0; i < r->count && status == GF_OK; i++) {
         bool filled = gf_host_observe(gf_words_tail(end->words, r->parts[i].channel)) > r->parts[i].step;
@@ -146,14 +166,21 @@ static gf_status fill(void *ctx, uint64_t round)
     return status;
 }
 
+/* As the receiver is told it. */
+static uint32_t length_of(const struct gf_net_part *part)
+{
+    return part->bytes | (part->lent ? GF_SIZE_LENT : 0);
+}
+
 /* One step: with the notification, which carries its length. */
 static gf_status send_one(struct outgoing *out, uint64_t round, struct gf_net_part *part)
 {
     const struct gf_net_end *end = &out->sender->end;
     const struct gf_wire_ticket ticket = { &part->ended, round + 1 };
+    const struct gf_wire_memory *memory;
+    const char *from = gf_net_end_data(end, part, &memory);
 
-    return end->wire->ops->put_notify(out->lane->wire, &end->slots.wire, gf_net_end_slot(end, part), &part->to, part->bytes,
-                                      part->bytes, &ticket);
+    return end->wire->ops->put_notify(out->lane->wire, memory, from, &part->to, part->bytes, length_of(part), &ticket);
 }
 
 /* The lengths of several, with a notification. */
@@ -166,7 +193,7 @@ static gf_status send_sizes(struct outgoing *out, uint64_t round, struct gf_net_
     uint32_t *sizes = (uint32_t *)(void *)(end->sizes.wire.address + offset);
 
     for (uint32_t i = 0; i < r->count; i++) {
-        sizes[i] = r->parts[i].bytes;
+        sizes[i] = length_of(&r->parts[i]);
     }
     return end->wire->ops->put_notify(out->lane->wire, &end->sizes.wire, sizes, &to, r->count * sizeof *sizes, r->count, &ticket);
 }
@@ -185,25 +212,34 @@ static gf_status send(void *ctx, uint64_t round)
     for (; out->put < r->count && status == GF_OK; out->put += status == GF_OK) {
         struct gf_net_part *part = &r->parts[out->put];
         const struct gf_wire_ticket ticket = { &part->ended, round + 1 };
+        const struct gf_wire_memory *memory;
+        const char *from = gf_net_end_data(end, part, &memory);
 
-        status = end->wire->ops->put(out->lane->wire, &end->slots.wire, gf_net_end_slot(end, part), &part->to, part->bytes,
-                                     &ticket);
+        status = end->wire->ops->put(out->lane->wire, memory, from, &part->to, part->bytes, &ticket);
     }
     status = status == GF_OK ? send_sizes(out, round, r) : status;
     out->put = status == GF_OK ? 0 : out->put;
     return status;
 }
 
+/* The kernels get back what was put. */
 static gf_status finish(void *ctx, uint64_t round)
 {
     const struct outgoing *out = ctx;
+    const struct gf_net_end *end = &out->sender->end;
     const struct gf_net_round *r = gf_net_round_of(out->lane, round);
     bool ended = r->count == 1 || r->ended == round + 1;
 
     for (uint32_t i = 0; i < r->count; i++) {
         ended = ended && r->parts[i].ended == round + 1;
     }
-    return ended || GF_MUTANT == GF_MUTANT_NET_EARLY_HEAD ? GF_OK : GF_IN_PROGRESS;
+    if (!ended && GF_MUTANT != GF_MUTANT_NET_EARLY_HEAD) {
+        return GF_IN_PROGRESS;
+    }
+    for (uint32_t i = 0; i < r->count; i++) {
+        gf_host_publish(gf_words_head(end->words, &end->c->shape, r->parts[i].channel), r->parts[i].step + 1);
+    }
+    return GF_OK;
 }
 
 static const struct gf_proxy_send_stages stages = { .grant = grant, .fill = fill, .send = send, .finish = finish };
@@ -231,7 +267,6 @@ gf_status gf_net_sender_open(struct gf_connector *c, struct gf_net_sender **made
         gf_reason_set(why, "out of host memory");
         return GF_ERR_NO_MEMORY;
     }
-    s->task = (struct gf_proxy_task){ .turn = turn, .ctx = s };
     gf_status status = gf_net_end_open(&s->end, c, GF_FIFO_DEPTH, mine, why);
 
     if (status != GF_OK) {
@@ -252,13 +287,13 @@ gf_status gf_net_sender_open(struct gf_connector *c, struct gf_net_sender **made
 
 gf_status gf_net_sender_connect(struct gf_net_sender *s, const struct gf_blob *theirs, struct gf_reason *why)
 {
-    gf_status status = gf_net_end_connect(&s->end, theirs, why);
-
-    return status == GF_OK ? gf_proxy_add(s->end.c->proxy, &s->task, why) : status;
+    s->end.task = (struct gf_proxy_task){ .turn = turn, .ctx = s };
+    return gf_net_end_connect(&s->end, theirs, why);
 }
 
 void gf_net_sender_expect(struct gf_net_sender *s, const uint64_t *steps)
 {
+    gf_net_loan_expect(&s->end, steps);
     for (int i = 0; i < s->end.lane_count; i++) {
         gf_proxy_expect(&s->lanes[i].ladder.target, gf_net_rounds(s->lanes[i].lane, steps));
     }
@@ -266,20 +301,17 @@ void gf_net_sender_expect(struct gf_net_sender *s, const uint64_t *steps)
     gf_proxy_wake(s->end.c->proxy);
 }
 
-void gf_net_sender_ask(struct gf_net_sender *s)
-{
-    gf_net_end_ask(&s->end);
-}
-
 void gf_net_sender_close(struct gf_net_sender *s)
 {
     if (!s) {
         return;
     }
-    if (s->end.c->proxy) {
-        gf_proxy_remove(s->end.c->proxy, &s->task);
-    }
     gf_net_end_close(&s->end);
     free(s->lanes);
     free(s);
+}
+
+struct gf_net_end *gf_net_sender_end(struct gf_net_sender *s)
+{
+    return &s->end;
 }

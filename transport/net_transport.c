@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "transport/net_end.h"
 #include "transport/net_ends.h"
 
 /* Owner: the connector. One of the two. */
@@ -48,15 +49,26 @@ static void expect(struct gf_connector *c, const uint64_t *steps)
     }
 }
 
-static void ask(struct gf_connector *c)
+static struct gf_net_end *end_of(struct gf_connector *c)
 {
     struct net *net = c->private;
 
-    if (c->is_sender) {
-        gf_net_sender_ask(net->sender);
-    } else {
-        gf_net_receiver_ask(net->receiver);
-    }
+    return c->is_sender ? gf_net_sender_end(net->sender) : gf_net_receiver_end(net->receiver);
+}
+
+static void ask(struct gf_connector *c)
+{
+    gf_net_end_ask(end_of(c));
+}
+
+static bool lend(struct gf_connector *c, const struct gf_loan *loan)
+{
+    return gf_net_end_lend(end_of(c), loan);
+}
+
+static void reclaim(struct gf_connector *c, bool failed)
+{
+    gf_net_end_reclaim(end_of(c), failed);
 }
 
 static void destroy(struct gf_connector *c)
@@ -74,5 +86,5 @@ static void destroy(struct gf_connector *c)
 
 const struct gf_transport gf_transport_net = {
     .name = "net", .id = GF_TRANSPORT_NET, .on_request = true, .between_nodes = true, .long_blobs = true,
-    .setup = setup, .connect = connect, .expect = expect, .ask = ask, .destroy = destroy,
+    .setup = setup, .connect = connect, .expect = expect, .ask = ask, .lend = lend, .reclaim = reclaim, .destroy = destroy,
 };

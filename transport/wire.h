@@ -126,7 +126,7 @@ struct gf_wire_ops {
     gf_status (*connect)(struct gf_wire_lane *lane, const struct gf_wire_address *theirs, struct gf_reason *why);
     void (*destroy)(struct gf_wire_lane *lane);    /* accepts one that was never connected; operations under way are lost */
 
-    /* Before a peer is told a key: it may put there from now on. */
+    /* Before a peer is told a key: it may put there from now on, until the memory is forgotten. Again: nothing. */
     gf_status (*announce)(struct gf_wire_lane *lane, const struct gf_wire_memory *memory);
 
     /* Ended: the source may be written again. [from, from + bytes) lies in `memory`; bytes may be 0, then memory may be null. A

@@ -10,5 +10,6 @@ EXTRA_DIST += tests/model/agent.pml tests/model/agent_post.pml tests/model/agent
 	tests/model/fifo.pml tests/model/fifo_pull.pml tests/model/ll_one_shot.pml tests/model/ll128.pml tests/model/ll_wrap.pml \
 	tests/model/offer.pml \
 	tests/model/pipe.pml tests/model/pull_gate.pml
-EXTRA_DIST += tests/model/agree_nodes.pml tests/model/net.pml tests/model/net_group.pml tests/model/net_rounds.pml \
+EXTRA_DIST += tests/model/agree_nodes.pml tests/model/net.pml tests/model/net_group.pml tests/model/net_loan.pml \
+    tests/model/net_rounds.pml \
     tests/model/registry.pml tests/model/registry_leave.pml tests/model/two_shot.pml

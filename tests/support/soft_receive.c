@@ -106,6 +106,44 @@ void gftest_soft_show(struct gf_wire *base)
     pthread_mutex_unlock(&wire->lock);
 }
 
+static bool overlap(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
+{
+    return a < b + b_bytes && b < a + a_bytes;
+}
+
+static bool lane_may_touch(const struct soft_lane *lane, const char *begin, size_t bytes)
+{
+    bool may = false;
+
+    for (uint64_t i = lane->ended; i < lane->begun; i++) {
+        const struct soft_op *op = &lane->ops[i % SOFT_OPS];
+
+        may = may || (op->kind != SOFT_FREE && op->from && overlap(op->from, op->bytes, begin, bytes));
+    }
+    for (const struct soft_hidden *hidden = lane->hidden; hidden; hidden = hidden->next) {
+        may = may || overlap(hidden->to, hidden->bytes, begin, bytes);
+    }
+    for (int i = 0; i < lane->announcements; i++) {
+        const struct gf_wire_memory *memory = lane->announced[i].memory;
+
+        may = may || overlap(memory->address, memory->bytes, begin, bytes);
+    }
+    return may;
+}
+
+bool gftest_soft_may_touch(struct gf_wire *base, const char *begin, size_t bytes)
+{
+    struct soft_wire *wire = (struct soft_wire *)base;
+    bool may = false;
+
+    pthread_mutex_lock(&wire->lock);
+    for (const struct soft_lane *lane = wire->lanes; lane; lane = lane->next) {
+        may = may || lane_may_touch(lane, begin, bytes);
+    }
+    pthread_mutex_unlock(&wire->lock);
+    return may;
+}
+
 void soft_forget_hidden(struct soft_lane *lane)
 {
     while (lane->hidden) {

@@ -36,6 +36,9 @@ struct gftest_soft_wants {
     void (*tamper)(enum gftest_soft_kind kind, void *data, size_t bytes, uint32_t *immediate);
 };
 
+/* Is there something under way that may yet read or change [begin, begin + bytes), or may a peer still put there? */
+bool gftest_soft_may_touch(struct gf_wire *wire, const char *begin, size_t bytes);
+
 /* What a read of device memory by the processor does: all is visible whose notification was taken. */
 void gftest_soft_show(struct gf_wire *wire);
 

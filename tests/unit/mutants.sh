@@ -47,6 +47,7 @@
 #  61 NET_EARLY_HEAD          both: overwritten payload; a race
 #  62 NET_UNEXPECTED          a notification that breaks the lane
 #  63 NET_EARLY_READY         both: rubbish before the flush; a race
+#  64 NET_IMPLIED             both: payload that is not there
 #
 #   CC: the compiler (cc). GF_SRCDIR: the sources. CMOCKA_CFLAGS, CMOCKA_LIBS: as pkg-config says.
 set -eu
@@ -69,8 +70,8 @@ copied_sources="$played_sources tests/unit/test_copied core/exports core/import_
 copied_faulty="proxy/queue proxy/recv proxy/send proxy/thread transport/copy_engine transport/copy_sender
     transport/p2p_copy_engine transport/shm_copy_engine"
 net_sources="$played_sources tests/unit/test_net tests/unit/net_world tests/support/soft_wire tests/support/soft_receive base/log
-    proxy/queue proxy/thread transport/copy_engine transport/gdrcopy transport/net transport/net_address transport/net_end
-    transport/net_buffers transport/net_flush transport/net_memory transport/net_notice transport/net_register
+    proxy/queue proxy/thread transport/copy_engine transport/gdrcopy transport/net transport/net_address transport/net_buffers
+    transport/net_end transport/net_flush transport/net_loan transport/net_memory transport/net_notice transport/net_register
     transport/net_transport"
 net_faulty="proxy/recv proxy/send transport/net_recv transport/net_send"
 agent_sources="tests/unit/test_agent_kernel core/command_ring kernels/emulated_block base/types"
@@ -164,6 +165,7 @@ expect_failure plain 60 "credit by its first word"
 expect_failure plain 61 "slot given back when the put is begun"
 expect_failure plain 62 "credit before the wire expects"
 expect_failure plain 63 "kernel told before the flush"
+expect_failure plain 64 "an offer without an answer"
 expect_failure plain 31 "flag of a command's first word only"
 expect_failure plain 33 "end of a command before the barrier"
 expect_failure plain 34 "leaving without a word"

@@ -37,7 +37,7 @@ static void open_node(struct net_world *w, int end, const struct net_want *want)
     const struct gf_connector_shape shape = { .channels = want->channels, .slot_bytes = PLAY_SLOT_BYTES };
     struct net_node *node = &w->nodes[end];
     const struct gf_net_config config = { .wires = wires, .group = want->group, .device_memory = want->device_memory,
-                                          .flush = want->flush, .wire.log = &node->log };
+                                          .flush = want->flush, .zero_copy = want->zero_copy, .wire.log = &node->log };
     struct gf_connector *c = &w->play.ends[end];
     struct gf_segment_name name;
 
@@ -59,6 +59,12 @@ void net_world_begin(struct net_world *w, const struct net_want *want)
     w->device = copied_device_open(w->play.seed);
     open_node(w, PLAY_RECEIVER, want);
     open_node(w, PLAY_SENDER, want);
+    for (int end = 0; end < 2 && want->zero_copy != GF_CHOICE_NO; end++) {
+        void *buffer;
+
+        assert_int_equal(gf_device_alloc(w->device, PLAY_BUFFER_BYTES, &buffer, NULL), GF_OK);
+        w->play.buffers[end] = buffer;
+    }
 }
 
 gf_status net_world_setup(struct net_world *w, int end, struct gf_reason *why)
@@ -95,6 +101,11 @@ void net_world_close(struct net_world *w)
         gf_net_destroy(w->nodes[end].net);
         gf_abort_close(&w->nodes[end].abort);
         free(w->blobs[end].rest);
+    }
+    for (int end = 0; end < 2; end++) {
+        if (w->play.buffers[end]) {
+            gf_device_free(w->device, w->play.buffers[end]);
+        }
     }
     copied_device_close(w->device);
 }

@@ -35,6 +35,7 @@ struct net_want {
     int channels, group;
     enum gf_choice device_memory;
     enum gf_flush_choice flush;
+    enum gf_choice zero_copy;
 };
 
 /* As net_world_open, up to a connection that is set up at neither end. */

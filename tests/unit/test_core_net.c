@@ -14,6 +14,7 @@
 #include "tests/support/core_comm.h"
 #include "tests/support/soft_wire.h"
 #include "transport/net.h"
+#include "transport/net_buffers.h"
 #include "transport/transport.h"
 
 enum { SECONDS = 120, CULPRIT = 1, COUNT = 30000 };
@@ -24,7 +25,7 @@ struct run {
     const char *nodes;                 /* a letter a rank */
     int group;
     int other_group;                   /* of the culprit, if not 0 */
-    enum gf_choice device_memory;
+    enum gf_choice device_memory, zero_copy;
     enum gftest_soft_kind drop;        /* by the culprit's wire */
     uint32_t drop_at;                  /* 0: never */
     gf_status status;                  /* of a call, on all ranks */
@@ -46,7 +47,8 @@ static int goes_well(struct gftest_rank *rank, struct gftest_comm *c)
     return 0;
 }
 
-static int goes_wrong(struct gftest_rank *rank, struct gftest_comm *c, const struct run *run)
+/* The buffers of a call that failed are the program's again. */
+static int goes_wrong(struct gftest_rank *rank, struct gftest_comm *c, struct gf_net *net, const struct run *run)
 {
     struct gf_reason why = { "" };
     gf_status status = GF_OK;
@@ -56,6 +58,7 @@ static int goes_wrong(struct gftest_rank *rank, struct gftest_comm *c, const str
     }
     GFTEST_CHECK(rank, status == run->status, "%s: %s", gf_status_string(status), why.text);
     GFTEST_CHECK(rank, strstr(why.text, run->reason), "%s", why.text);
+    GFTEST_CHECK(rank, gf_net_buffers_count(gf_net_buffers_of(net), true) == 0, "the wire has not let go of a buffer");
     gftest_barrier(rank);
     return 0;
 }
@@ -65,7 +68,7 @@ static int run_body(struct gftest_rank *rank)
     const struct run *run = rank->argument;
     bool odd = rank->rank == CULPRIT && run->other_group > 0;
     struct gf_net_config net_config = { .wires = wires, .group = odd ? run->other_group : run->group,
-                                        .device_memory = run->device_memory };
+                                        .device_memory = run->device_memory, .zero_copy = run->zero_copy };
     struct gf_config config = gftest_config();
     struct gf_reason why = { "" };
     struct gftest_comm c;
@@ -82,7 +85,7 @@ static int run_body(struct gftest_rank *rank)
                  "%s", why.text);
     GFTEST_CHECK(rank, gf_net_create(&net_config, device, &net, &why) == GF_OK, "%s", why.text);
     GFTEST_CHECK(rank, gftest_comm_open_over(rank, &config, gf_transports, net, &c, &why) == GF_OK, "%s", why.text);
-    int result = run->status == GF_OK ? goes_well(rank, &c) : goes_wrong(rank, &c, run);
+    int result = run->status == GF_OK ? goes_well(rank, &c) : goes_wrong(rank, &c, net, run);
 
     /* After calls that went well each rank leaves at once, whatever the others' proxies still have to do. */
     gftest_comm_close(&c);
@@ -93,7 +96,9 @@ static int run_body(struct gftest_rank *rank)
 
 static void expect_run(struct run run)
 {
-    print_message("nodes %s, %d a lane\n", run.nodes, run.group);
+    static const char *const zero_copy[] = { "auto", "yes", "no" };
+
+    print_message("nodes %s, %d a lane, zero-copy %s\n", run.nodes, run.group, zero_copy[run.zero_copy]);
     gftest_expect((int)strlen(run.nodes), run_body, &run, SECONDS);
 }
 
@@ -101,10 +106,13 @@ static void test_rings(void **state)
 {
     (void)state;
     expect_run((struct run){ .nodes = "ab", .group = 1 });
+    expect_run((struct run){ .nodes = "ab", .group = 1, .zero_copy = GF_CHOICE_NO });
     expect_run((struct run){ .nodes = "abc", .group = 2 });
     expect_run((struct run){ .nodes = "aab", .group = 8, .device_memory = GF_CHOICE_NO });
+    expect_run((struct run){ .nodes = "aab", .group = 8, .device_memory = GF_CHOICE_NO, .zero_copy = GF_CHOICE_YES });
     setenv("GPUFIFO_EMULATED", "weak", 1);
     expect_run((struct run){ .nodes = "abc", .group = 1, .device_memory = GF_CHOICE_NO });
+    expect_run((struct run){ .nodes = "abcd", .group = 1 });
     unsetenv("GPUFIFO_EMULATED");
 }
 

@@ -48,8 +48,9 @@ static void run_launches(const struct net_want *want)
     uint64_t seed = play_seed(), random = seed;
     struct net_world w;
 
-    print_message("%d channels, %d a lane, %s memory, seed %llu\n", want->channels, want->group,
-                  want->device_memory == GF_CHOICE_YES ? "device" : "host", (unsigned long long)seed);
+    print_message("%d channels, %d a lane, %s memory%s, seed %llu\n", want->channels, want->group,
+                  want->device_memory == GF_CHOICE_YES ? "device" : "host",
+                  want->zero_copy == GF_CHOICE_YES ? ", without copies" : "", (unsigned long long)seed);
     want_seed(seed);
     net_world_open(&w, want);
     for (int i = 0; i < LAUNCHES; i++) {
@@ -61,21 +62,70 @@ static void run_launches(const struct net_want *want)
         }
     }
     play_await_drained(&w.play);
+    assert_int_equal(w.play.lent > 0, want->zero_copy == GF_CHOICE_YES);
     net_world_close(&w);
+}
+
+/* With slots alone, and with every second step from buffer to buffer. */
+static void run_both(int channels, int group, enum gf_choice device_memory)
+{
+    run_launches(&(struct net_want){ channels, group, device_memory, GF_FLUSH_AUTO, GF_CHOICE_NO });
+    run_launches(&(struct net_want){ channels, group, device_memory, GF_FLUSH_AUTO, GF_CHOICE_YES });
 }
 
 static void test_a_lane_a_channel(void **state)
 {
     (void)state;
-    run_launches(&(struct net_want){ .channels = 3, .group = 1, .device_memory = GF_CHOICE_YES });
-    run_launches(&(struct net_want){ .channels = 2, .group = 1, .device_memory = GF_CHOICE_NO });
+    run_both(3, 1, GF_CHOICE_YES);
+    run_both(2, 1, GF_CHOICE_NO);
 }
 
 static void test_groups(void **state)
 {
     (void)state;
-    run_launches(&(struct net_want){ .channels = 3, .group = 2, .device_memory = GF_CHOICE_NO });
-    run_launches(&(struct net_want){ .channels = 8, .group = 8, .device_memory = GF_CHOICE_YES });
+    run_both(3, 2, GF_CHOICE_NO);
+    run_both(8, 8, GF_CHOICE_YES);
+}
+
+/* One end says no, or cannot: all goes through slots, and comes right. */
+static void test_one_end_says_no(void **state)
+{
+    static const struct {
+        struct gftest_soft_wants wire;
+        int refuses;                   /* an end, or -1 */
+        enum gf_choice device_memory, zero_copy;
+        bool lent;
+    } cases[] = {
+        { .refuses = PLAY_SENDER, .device_memory = GF_CHOICE_YES },
+        { .refuses = PLAY_RECEIVER, .device_memory = GF_CHOICE_YES },
+        { .wire = { .refuse_device = true }, .refuses = -1, .device_memory = GF_CHOICE_NO, .zero_copy = GF_CHOICE_YES },
+        { .wire = { .no_flush = true }, .refuses = -1, .device_memory = GF_CHOICE_NO, .zero_copy = GF_CHOICE_YES },
+        { .wire = { .no_device_memory = true }, .refuses = -1, .device_memory = GF_CHOICE_NO, .zero_copy = GF_CHOICE_YES },
+        { .refuses = -1, .device_memory = GF_CHOICE_NO },
+        { .refuses = -1, .device_memory = GF_CHOICE_YES, .lent = true },
+    };
+    uint64_t seed = play_seed();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct net_want want = { .channels = 1, .group = 1, .device_memory = cases[i].device_memory,
+                                       .zero_copy = cases[i].zero_copy };
+        struct net_world w;
+
+        gftest_soft_wants = cases[i].wire;
+        gftest_soft_wants.seed = seed;
+        net_world_open(&w, &want);
+        if (cases[i].refuses >= 0) {
+            w.nodes[cases[i].refuses].fault.left[GF_FAULT_REGISTER] = 1;
+        }
+        w.play.steps[0] = 20;
+        for (int k = 0; k < 2; k++) {
+            play_launch(&w.play, k);
+            expect_right(&w);
+        }
+        assert_int_equal(w.play.lent > 0, cases[i].lent);
+        net_world_close(&w);
+    }
 }
 
 struct count {
@@ -121,22 +171,34 @@ static void check_counts(const struct count *count)
     assert_int_equal(sender.flushes, 0);
     assert_int_equal(receiver.puts + receiver.notifies, 0);
     assert_in_range(receiver.line_puts, count->receiver.line_puts, count->receiver.line_puts + count->ahead);
+    assert_int_equal(w.play.lent > 0, count->want.zero_copy == GF_CHOICE_YES);
     assert_int_equal(receiver.flushes, count->receiver.flushes ? filled_messages(&w.play, count) : 0);
     net_world_close(&w);
 }
 
-/* A message is 1 put for one step and n + 1 for n, one credit, and one flush where that is needed. A lane of one channel has
- * credits for up to GF_FIFO_DEPTH steps ahead, as far as there was room for them before the proxy came to rest. */
+/* A message is 1 put for one step and n + 1 for n, one credit, and one flush where that is needed, with copies or without. A lane
+ * of one channel has credits for up to GF_FIFO_DEPTH steps ahead, as far as there was room for them before the proxy came to
+ * rest; not where they offer a launch's buffer. */
 static void test_operations_are_counted(void **state)
 {
     const struct count counts[] = {
-        { { 1, 1, GF_CHOICE_YES, GF_FLUSH_AUTO }, { 20 }, { .notifies = 20 }, { .line_puts = 20, .flushes = 1 }, GF_FIFO_DEPTH },
-        { { 1, 1, GF_CHOICE_YES, GF_FLUSH_NO }, { 0 }, { .notifies = 0 }, { .line_puts = 0 }, GF_FIFO_DEPTH },
-        { { 1, 1, GF_CHOICE_NO, GF_FLUSH_AUTO }, { 20 }, { .notifies = 20 }, { .line_puts = 20 }, GF_FIFO_DEPTH },
-        { { 1, 1, GF_CHOICE_NO, GF_FLUSH_READ }, { 20 }, { .notifies = 20 }, { .line_puts = 20, .flushes = 1 }, GF_FIFO_DEPTH },
-        { { 2, 2, GF_CHOICE_YES, GF_FLUSH_READ }, { 20, 20 }, { 40, 20, 0, 0 }, { .line_puts = 20, .flushes = 1 }, 0 },
-        { { 5, 8, GF_CHOICE_NO, GF_FLUSH_AUTO }, { 5, 0, 4, 3, 2 }, { 4 + 4 + 3 + 2, 5, 0, 0 }, { .line_puts = 5 }, 0 },
-        { { 3, 2, GF_CHOICE_NO, GF_FLUSH_AUTO }, { 1, 1, 2 }, { .puts = 2, .notifies = 3 }, { .line_puts = 3 }, GF_FIFO_DEPTH },
+        { { 1, 1, GF_CHOICE_YES, GF_FLUSH_AUTO, GF_CHOICE_NO }, { 20 }, { .notifies = 20 }, { .line_puts = 20, .flushes = 1 },
+          GF_FIFO_DEPTH },
+        { { 1, 1, GF_CHOICE_YES, GF_FLUSH_NO, GF_CHOICE_NO }, { 0 }, { .notifies = 0 }, { .line_puts = 0 }, GF_FIFO_DEPTH },
+        { { 1, 1, GF_CHOICE_NO, GF_FLUSH_AUTO, GF_CHOICE_AUTO },
+          { 20 }, { .notifies = 20 }, { .line_puts = 20 }, GF_FIFO_DEPTH },
+        { { 1, 1, GF_CHOICE_NO, GF_FLUSH_READ, GF_CHOICE_AUTO },
+          { 20 }, { .notifies = 20 }, { .line_puts = 20, .flushes = 1 }, GF_FIFO_DEPTH },
+        { { 2, 2, GF_CHOICE_YES, GF_FLUSH_READ, GF_CHOICE_NO },
+          { 20, 20 }, { 40, 20, 0, 0 }, { .line_puts = 20, .flushes = 1 }, 0 },
+        { { 1, 1, GF_CHOICE_YES, GF_FLUSH_READ, GF_CHOICE_YES },
+          { 20 }, { .notifies = 20 }, { .line_puts = 20, .flushes = 1 }, 0 },
+        { { 4, 4, GF_CHOICE_YES, GF_FLUSH_READ, GF_CHOICE_YES }, { 20, 20, 20, 20 }, { 80, 20, 0, 0 },
+          { .line_puts = 20, .flushes = 1 }, 0 },
+        { { 5, 8, GF_CHOICE_NO, GF_FLUSH_AUTO, GF_CHOICE_AUTO },
+          { 5, 0, 4, 3, 2 }, { 4 + 4 + 3 + 2, 5, 0, 0 }, { .line_puts = 5 }, 0 },
+        { { 3, 2, GF_CHOICE_NO, GF_FLUSH_AUTO, GF_CHOICE_AUTO },
+          { 1, 1, 2 }, { .puts = 2, .notifies = 3 }, { .line_puts = 3 }, GF_FIFO_DEPTH },
     };
 
     (void)state;
@@ -272,7 +334,8 @@ static void test_addresses_share(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_lane_a_channel), cmocka_unit_test(test_groups), cmocka_unit_test(test_operations_are_counted),
+        cmocka_unit_test(test_a_lane_a_channel), cmocka_unit_test(test_groups), cmocka_unit_test(test_one_end_says_no),
+        cmocka_unit_test(test_operations_are_counted),
         cmocka_unit_test(test_needs_flush), cmocka_unit_test(test_choice_of_the_wire),
         cmocka_unit_test(test_addresses), cmocka_unit_test(test_addresses_share),
     };

@@ -42,18 +42,23 @@ static void test_places_of_slots(void **state)
         bool flushed;
         const char *refusal;           /* of the receiver */
     } cases[] = {
-        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO }, { .no_flush = false }, true, NULL },
-        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO }, { .no_device_memory = true }, false, NULL },
-        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO }, { .no_flush = true }, false, NULL },
-        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO }, { .refuse_device = true }, false, NULL },
-        { { 1, 1, GF_CHOICE_YES, GF_FLUSH_AUTO }, { .no_device_memory = true }, false, "does not reach device memory" },
-        { { 1, 1, GF_CHOICE_YES, GF_FLUSH_AUTO }, { .no_flush = true }, false, "has no flush" },
-        { { 1, 1, GF_CHOICE_YES, GF_FLUSH_AUTO }, { .refuse_device = true }, false, "does not let this memory be registered" },
-        { { 1, 1, GF_CHOICE_NO, GF_FLUSH_READ }, { .no_flush = true }, false, "net_flush" },
-        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO }, { .refuse_device = true, .refuse_host = true }, false, "be registered" },
-        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO }, { .put_bytes = PLAY_SLOT_BYTES }, true, NULL },
-        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO }, { .put_bytes = PLAY_SLOT_BYTES - 1 }, false, "simple_slot_bytes" },
-        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO }, { .closed = true }, false, "soft: the test has no such network" },
+        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO, GF_CHOICE_AUTO }, { .no_flush = false }, true, NULL },
+        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO, GF_CHOICE_AUTO }, { .no_device_memory = true }, false, NULL },
+        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO, GF_CHOICE_AUTO }, { .no_flush = true }, false, NULL },
+        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO, GF_CHOICE_AUTO }, { .refuse_device = true }, false, NULL },
+        { { 1, 1, GF_CHOICE_YES, GF_FLUSH_AUTO, GF_CHOICE_AUTO },
+          { .no_device_memory = true }, false, "does not reach device memory" },
+        { { 1, 1, GF_CHOICE_YES, GF_FLUSH_AUTO, GF_CHOICE_AUTO }, { .no_flush = true }, false, "has no flush" },
+        { { 1, 1, GF_CHOICE_YES, GF_FLUSH_AUTO, GF_CHOICE_AUTO },
+          { .refuse_device = true }, false, "does not let this memory be registered" },
+        { { 1, 1, GF_CHOICE_NO, GF_FLUSH_READ, GF_CHOICE_AUTO }, { .no_flush = true }, false, "net_flush" },
+        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO, GF_CHOICE_AUTO },
+          { .refuse_device = true, .refuse_host = true }, false, "be registered" },
+        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO, GF_CHOICE_AUTO }, { .put_bytes = PLAY_SLOT_BYTES }, true, NULL },
+        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO, GF_CHOICE_AUTO },
+          { .put_bytes = PLAY_SLOT_BYTES - 1 }, false, "simple_slot_bytes" },
+        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO, GF_CHOICE_AUTO },
+          { .closed = true }, false, "soft: the test has no such network" },
     };
     uint64_t seed = play_seed();
 
@@ -120,7 +125,7 @@ static void test_ways_to_register(void **state)
 
         gftest_soft_wants = cases[i].wire;
         gftest_soft_wants.seed = play_seed();
-        net_world_begin(&w, &(struct net_want){ 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO });
+        net_world_begin(&w, &(struct net_want){ 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO, GF_CHOICE_NO });
         copied_device_give_dmabuf(cases[i].dmabuf);
         w.nodes[PLAY_RECEIVER].fault.left[GF_FAULT_DMABUF] = cases[i].fault;
         net_world_join(&w);
@@ -144,7 +149,7 @@ static void test_ways_are_told_once(void **state)
 
     (void)state;
     gftest_soft_wants = (struct gftest_soft_wants){ .seed = play_seed() };
-    net_world_open(&w, &(struct net_want){ 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO });
+    net_world_open(&w, &(struct net_want){ 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO, GF_CHOICE_AUTO });
     struct gf_connector *c = &w.play.ends[PLAY_RECEIVER];
 
     assert_int_equal(gf_net_open(c->net, &wire, NULL), GF_OK);
@@ -183,7 +188,7 @@ static void test_gdrcopy_is_missing(void **state)
 
     (void)state;
     gftest_soft_wants = (struct gftest_soft_wants){ .seed = play_seed() };
-    net_world_begin(&world, &(struct net_want){ 1, 1, GF_CHOICE_AUTO, GF_FLUSH_GDRCOPY });
+    net_world_begin(&world, &(struct net_want){ 1, 1, GF_CHOICE_AUTO, GF_FLUSH_GDRCOPY, GF_CHOICE_AUTO });
     assert_int_equal(net_world_setup(&world, PLAY_RECEIVER, &why), GF_ERR_UNSUPPORTED);
     assert_non_null(strstr(why.text, "the setting net_flush is gdrcopy, but gdrcopy is not to be had here"));
     assert_non_null(strstr(why.text, "install libgdrapi and gdrdrv-dkms"));
@@ -213,13 +218,17 @@ static void expect_all_closed(const struct fake_gdrapi *gdr)
     assert_true(gdr->opened == 0 && gdr->pinned == 0 && gdr->mapped == 0 && gdr->misuses == 0);
 }
 
-/* A read by the processor for each message, and none by the wire: where that is asked for, and where the wire has none. */
+/* A read by the processor for each message, in slots or in buffers, and none by the wire: where that is asked for, and where the
+ * wire has none. */
 static void test_gdrcopy_flushes(void **state)
 {
-    static const struct { struct net_want want; bool no_flush, by_processor; } cases[] = {
-        { { 2, 1, GF_CHOICE_AUTO, GF_FLUSH_GDRCOPY }, false, true }, { { 3, 2, GF_CHOICE_YES, GF_FLUSH_GDRCOPY }, false, true },
-        { { 2, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO }, true, true }, { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO }, false, false },
-        { { 1, 1, GF_CHOICE_NO, GF_FLUSH_GDRCOPY }, true, false }, { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_READ }, false, false },
+    static const struct { struct net_want want; bool no_flush, by_processor, lent; } cases[] = {
+        { { 2, 1, GF_CHOICE_AUTO, GF_FLUSH_GDRCOPY, GF_CHOICE_AUTO }, false, true, true },
+        { { 3, 2, GF_CHOICE_YES, GF_FLUSH_GDRCOPY, GF_CHOICE_NO }, false, true, false },
+        { { 2, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO, GF_CHOICE_AUTO }, true, true, true },
+        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_AUTO, GF_CHOICE_AUTO }, false, false, true },
+        { { 1, 1, GF_CHOICE_NO, GF_FLUSH_GDRCOPY, GF_CHOICE_YES }, false, false, false },
+        { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_READ, GF_CHOICE_AUTO }, false, false, true },
     };
     struct fake_gdrapi *gdr = load_gdrcopy();
     struct gf_wire *wire;
@@ -241,6 +250,7 @@ static void test_gdrcopy_flushes(void **state)
             expect_no_abort(&world);
         }
         play_await_drained(&world.play);
+        assert_int_equal(world.play.lent > 0, cases[i].lent);
         bool by_wire = !cases[i].by_processor && cases[i].want.device_memory != GF_CHOICE_NO;
 
         assert_int_equal(net_world_counts(&world, PLAY_RECEIVER).flushes > 0, by_wire);
@@ -265,7 +275,8 @@ static void test_gdrcopy_fails(void **state)
 
         gdr->fail_function = cases[i / 2].function;
         gftest_soft_wants = (struct gftest_soft_wants){ .seed = play_seed(), .no_flush = true };
-        net_world_begin(&world, &(struct net_want){ 1, 1, GF_CHOICE_AUTO, forced ? GF_FLUSH_GDRCOPY : GF_FLUSH_AUTO });
+        net_world_begin(&world, &(struct net_want){ 1, 1, GF_CHOICE_AUTO, forced ? GF_FLUSH_GDRCOPY : GF_FLUSH_AUTO,
+                                                    GF_CHOICE_AUTO });
         assert_int_equal(net_world_setup(&world, PLAY_RECEIVER, &why), forced ? GF_ERR_UNSUPPORTED : GF_OK);
         assert_non_null(strstr(forced ? why.text : world.nodes[PLAY_RECEIVER].said, cases[i / 2].says));
         net_world_close(&world);
@@ -282,7 +293,7 @@ static void test_gdrcopy_read_fails(void **state)
 
     (void)state;
     gftest_soft_wants = (struct gftest_soft_wants){ .seed = play_seed() };
-    net_world_open(&world, &(struct net_want){ 1, 1, GF_CHOICE_AUTO, GF_FLUSH_GDRCOPY });
+    net_world_open(&world, &(struct net_want){ 1, 1, GF_CHOICE_AUTO, GF_FLUSH_GDRCOPY, GF_CHOICE_AUTO });
     gdr->fail_function = "gdr_copy_from_mapping";
     world.play.steps[0] = 20;
     play_launch(&world.play, PLAY_SENDER);

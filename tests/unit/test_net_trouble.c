@@ -16,11 +16,25 @@
 #include "core/host_ordered.h"
 #include "tests/unit/net_world.h"
 #include "tests/unit/scalar.h"
+#include "transport/net_buffers.h"
 #include "transport/net_credit.h"
 
 static void want_seed(void)
 {
     gftest_soft_wants = (struct gftest_soft_wants){ .seed = play_seed() };
+}
+
+/* The buffers are the program's again: nothing is under way to or from them. */
+static void expect_untouched(struct net_world *w)
+{
+    for (int end = 0; end < 2 && w->play.buffers[end]; end++) {
+        struct gf_wire *wire;
+
+        play_give_up(&w->play, end);
+        assert_int_equal(gf_net_open(w->nodes[end].net, &wire, NULL), GF_OK);
+        assert_false(gftest_soft_may_touch(wire, w->play.buffers[end], PLAY_BUFFER_BYTES));
+        assert_int_equal(gf_net_buffers_count(gf_net_buffers_of(w->nodes[end].net), false), 0);
+    }
 }
 
 /* Launches until both nodes have an abort, which says `text` at either. */
@@ -39,13 +53,14 @@ static void expect_abort(struct net_world *w, const char *text)
         }
         assert_non_null(strstr(whys[end].text, "rank "));
     }
+    expect_untouched(w);
 }
 
 /* The lane breaks with an operation of each kind, early and late. */
 static void test_broken_lanes(void **state)
 {
     static const struct net_want wants[] = {
-        { 2, 1, GF_CHOICE_YES, GF_FLUSH_AUTO }, { 3, 2, GF_CHOICE_YES, GF_FLUSH_AUTO },
+        { 2, 1, GF_CHOICE_YES, GF_FLUSH_AUTO, GF_CHOICE_AUTO }, { 3, 2, GF_CHOICE_YES, GF_FLUSH_AUTO, GF_CHOICE_AUTO },
     };
 
     (void)state;
@@ -73,13 +88,16 @@ struct lie {
 static void lie_about_count(struct gf_net_credit *credit) { credit->count = 2; }
 static void lie_about_no_count(struct gf_net_credit *credit) { credit->count = 0; }
 static void lie_about_channel(struct gf_net_credit *credit) { credit->channel ^= 1; }
-static void lie_about_flags(struct gf_net_credit *credit) { credit->flags = 1; }
+static void lie_about_flags(struct gf_net_credit *credit) { credit->flags |= 2; }
 static void lie_about_key(struct gf_net_credit *credit) { credit->key++; }
 static void lie_about_size(struct gf_net_credit *credit) { credit->bytes = 1ull << 40; }
 static void lie_about_small_size(struct gf_net_credit *credit) { credit->bytes = 0; }
 static void lie_about_low_address(struct gf_net_credit *credit) { credit->address -= 1ull << 20; }
 static void lie_about_high_address(struct gf_net_credit *credit) { credit->address += 1ull << 20; }
 static void lie_about_index(struct gf_net_credit *credit) { credit->first = credit->last = credit->last + 1; }
+
+static void lie_about_offer_key(struct gf_net_credit *credit) { credit->offer.key += 1000; }
+static void lie_about_offer_address(struct gf_net_credit *credit) { credit->offer.address += 1ull << 40; }
 
 static const struct lie *lie;
 static int told;                       /* credits so far; under the lock of the receiver's wire */
@@ -92,11 +110,19 @@ static void tamper_with_credits(enum gftest_soft_kind kind, void *data, size_t b
     }
 }
 
+static void tamper_with_offers(enum gftest_soft_kind kind, void *data, size_t bytes, uint32_t *immediate)
+{
+    (void)immediate;
+    if (kind == GFTEST_SOFT_LINES && bytes == GF_WIRE_LINE && ((struct gf_net_credit *)data)->flags & GF_NET_CREDIT_OFFERS) {
+        lie->tell(data);
+    }
+}
+
 static void test_wrong_credits(void **state)
 {
     static const struct lie lies[] = {
         { "its count is 2", lie_about_count }, { "its count is 0", lie_about_no_count }, { "its channel is", lie_about_channel },
-        { "its flags word is 1", lie_about_flags }, { "its key is", lie_about_key }, { "its size is", lie_about_size },
+        { "its flags word is 2", lie_about_flags }, { "its key is", lie_about_key }, { "its size is", lie_about_size },
         { "has room for 0", lie_about_small_size }, { "its address is", lie_about_low_address },
         { "its address is", lie_about_high_address }, { "its index is", lie_about_index },
     };
@@ -112,6 +138,36 @@ static void test_wrong_credits(void **state)
         net_world_open(&w, &(struct net_want){ .channels = 2, .group = 1, .device_memory = GF_CHOICE_NO });
         expect_abort(&w, lies[i].field);
         net_world_close(&w);
+    }
+}
+
+/* What is offered and was not registered: the wire lets nothing through. */
+static void test_wrong_offers(void **state)
+{
+    static const struct lie lies[] = {
+        { "a put to where nothing was announced", lie_about_offer_key },
+        { "a put to where nothing was announced", lie_about_offer_address },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
+        struct net_world w;
+
+        want_seed();
+        gftest_soft_wants.tamper = tamper_with_offers;
+        lie = &lies[i];
+        net_world_open(&w, &(struct net_want){ .channels = 2, .group = 1, .zero_copy = GF_CHOICE_YES });
+        expect_abort(&w, lies[i].field);
+        net_world_close(&w);
+    }
+}
+
+static void tamper_with_flags(enum gftest_soft_kind kind, void *data, size_t bytes, uint32_t *immediate)
+{
+    (void)data;
+    (void)bytes;
+    if (kind == GFTEST_SOFT_NOTIFY) {
+        *immediate |= GF_SIZE_LENT;
     }
 }
 
@@ -149,6 +205,11 @@ static void test_wrong_lengths(void **state)
     play_launch(&w.play, PLAY_SENDER);
     assert_null(w.play.failed);
     assert_int_equal(gf_abort_check(&w.nodes[PLAY_RECEIVER].abort, NULL), GF_OK);
+    net_world_close(&w);
+
+    gftest_soft_wants.tamper = tamper_with_flags;
+    net_world_open(&w, &(struct net_want){ .channels = 1, .group = 1, .zero_copy = GF_CHOICE_NO });
+    expect_abort(&w, "bytes into a buffer of 0");
     net_world_close(&w);
 
     gftest_soft_wants.tamper = tamper_with_sizes;
@@ -296,6 +357,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_broken_lanes), cmocka_unit_test(test_wrong_credits), cmocka_unit_test(test_wrong_lengths),
+        cmocka_unit_test(test_wrong_offers),
         cmocka_unit_test(test_aborts_are_told), cmocka_unit_test(test_an_idle_lane_is_asked), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_disagreements),
     };
