@@ -182,7 +182,8 @@ gf_status gf_ring_allreduce(struct gf_ring *ring, const struct gf_plan *plan, co
     ring->shape = shape_of(ring, plan, &call->data);
     work.lends = lend(ring, call);
     expect_steps(ring);
-    gf_status status = gf_execution_run(e, GF_KERNEL_ALLREDUCE_RING, plan->blocks, plan->threads, &work.task, sizeof work, why);
+    enum gf_kernel kernel = work.lends ? GF_KERNEL_ALLREDUCE_RING_LENT : GF_KERNEL_ALLREDUCE_RING;
+    gf_status status = gf_execution_run(e, kernel, plan->blocks, plan->threads, &work.task, sizeof work, why);
 
     if (status == GF_OK) {
         reclaim(ring, false);

@@ -47,7 +47,8 @@ struct gf_agent_block {
     union gf_command_line line;      /* the command */
     uint32_t held;                   /* `table` of that command; GF_AGENT_NO_TABLE: none */
     uint32_t linger_us;              /* of that command */
-    struct gf_few few;               /* of that command, an allreduce */
+    struct gf_few few;               /* of that command, an allreduce, */
+    uint32_t players;                /* which so many blocks of the agent execute */
     union gf_item items[GF_AGENT_ENTRIES];
 };
 
@@ -67,8 +68,9 @@ GF_INLINE void gf_agent_hold(const struct gf_team *lead, const struct gf_agent_w
         block->held = table;    /* behind the meeting: all have looked at it */
 }
 
-/* The leading threads, of a command that they have observed, before they or all execute it. */
-GF_INLINE void gf_agent_prepare(const struct gf_team *lead, const struct gf_agent_work *work, struct gf_agent_block *block)
+/* The leading threads, of a command that they have observed and so many blocks execute, before they or all do it. */
+GF_INLINE void gf_agent_prepare(const struct gf_team *lead, const struct gf_agent_work *work, struct gf_agent_block *block,
+                                uint32_t players)
 {
     const struct gf_command *command = &block->line.command;
     if (command->kind != GF_COMMAND_ALLREDUCE)
@@ -81,6 +83,7 @@ GF_INLINE void gf_agent_prepare(const struct gf_team *lead, const struct gf_agen
         block->work.data.op = command->op;
         block->work.epoch = command->epoch;
         block->few = gf_few_of(command->bytes, block->work.task.ranks, command->blocks);
+        block->players = players;
     }
     gf_leaders_meet(lead);
 }
@@ -116,7 +119,7 @@ GF_INLINE void gf_agent_allreduce(const struct gf_team *team, struct gf_agent_bl
     if (block->few.entries > 0)
         gf_few_allreduce(team, &block->work, &block->few, block->items);
     else
-        gf_agent_play(team, &block->work, command->bytes, command->blocks, command->players);
+        gf_agent_play(team, &block->work, command->bytes, command->blocks, block->players);
 }
 
 /* What each kind of command means; the whole team. Its end is told, and the line forgotten, when the team has met again. */
@@ -151,6 +154,7 @@ struct gf_agent_leader {
     uint64_t relayed;    /* all commands of this launch that were relayed are below this number, GF_COMMAND_NOTHING included */
     bool together;       /* all helpers have come */
     bool shared;         /* they execute the command, too */
+    bool leaves;         /* it was the last one: asked of the line before they meet, for then the next one may take its place */
 };
 
 /* The leading threads of the leader: have all helpers done all relayed commands below this number? */
@@ -166,12 +170,11 @@ GF_INLINE bool gf_agent_helped(const struct gf_team *team, const struct gf_agent
 GF_INLINE void gf_agent_share(const struct gf_team *team, const struct gf_agent_work *work, struct gf_agent_block *block,
                               struct gf_agent_leader *leader)
 {
-    struct gf_command *command = &block->line.command;
+    const struct gf_command *command = &block->line.command;
+    leader->leaves = command->kind == GF_COMMAND_LEAVE;
     leader->shared = leader->together && command->kind == GF_COMMAND_ALLREDUCE && command->blocks > 1;
-    if (team->thread == 0) {
+    if (team->thread == 0)
         block->linger_us = command->linger_us;
-        command->players = leader->shared ? (uint16_t)team->blocks : 1;
-    }
     if (leader->shared)
         gf_relay_command(team, work->relay->line, gf_relay_flag(leader->relayed++), block->line.word);
 }
@@ -183,7 +186,7 @@ GF_INLINE bool gf_agent_await(const struct gf_team *team, const struct gf_agent_
     uint64_t number = leader->number;
     const uint64_t *line = work->ring + number % GF_COMMANDS * GF_COMMAND_WORDS;
     uint64_t linger_ns = block->linger_us * 1000ull, began = gf_clock_ns();
-    bool over = block->line.command.kind == GF_COMMAND_LEAVE || number - work->first >= GF_AGENT_STAY_MOST;
+    bool over = leader->leaves || number - work->first >= GF_AGENT_STAY_MOST;
     while (!over) {
         over = gf_leaders_any(team, gf_clock_ns() - began >= linger_ns);
         if (gf_observe_command(team, line, gf_command_flag(number), block->line.word))
@@ -215,7 +218,7 @@ GF_INLINE bool gf_agent_next(const struct gf_team *team, const struct gf_agent_w
     struct gf_team lead = gf_leading_team(team);
     while (gf_agent_await(team, work, block, leader)) {
         gf_agent_share(team, work, block, leader);
-        gf_agent_prepare(&lead, work, block);
+        gf_agent_prepare(&lead, work, block, leader->shared ? team->blocks : 1);
         if (!gf_agent_is_small(block))
             return true;
         gf_agent_execute(&lead, block);
@@ -226,7 +229,7 @@ GF_INLINE bool gf_agent_next(const struct gf_team *team, const struct gf_agent_w
 
 GF_INLINE void gf_agent_lead(const struct gf_team *team, const struct gf_agent_work *work, struct gf_agent_block *block)
 {
-    struct gf_agent_leader leader = {work->first, work->first + 1, false, false};
+    struct gf_agent_leader leader = {work->first, work->first + 1, false, false, false};
     bool stays = true;
     while (stays) {
         gf_agent_execute(team, block);
@@ -258,7 +261,7 @@ GF_INLINE void gf_agent_help(const struct gf_team *team, const struct gf_agent_w
             struct gf_team lead = gf_leading_team(team);
             while (!gf_observe_command(team, work->relay->line, gf_relay_flag(number), block->line.word))
                 gf_pause(team);
-            gf_agent_prepare(&lead, work, block);
+            gf_agent_prepare(&lead, work, block, team->blocks);
         }
         gf_team_barrier(team);
     }

@@ -218,7 +218,6 @@ struct gf_ring {
     struct gf_conn send, recv;
     enum gf_type type;
     enum gf_op op;
-    bool lent;                    /* data have gone from the receive buffer itself */
 };
 
 /* Where the data of a step of the allgather are. */
@@ -236,27 +235,27 @@ GF_INLINE enum gf_op gf_ring_op(enum gf_op op, uint32_t rank, uint32_t ranks)
 }
 
 /* The whole team, in step s of the allgather; null for a direction that it does not use. False: leave. */
-GF_INLINE bool gf_ring_look(const struct gf_team *team, struct gf_ring *ring, uint32_t s, const struct gf_conn *recv,
-                            const struct gf_conn *send, struct gf_ring_lent *lent)
+GF_INLINE bool gf_ring_look(const struct gf_team *team, struct gf_ring *ring, uint32_t lends, uint32_t s,
+                            const struct gf_conn *recv, const struct gf_conn *send, struct gf_ring_lent *lent)
 {
     const struct gf_ring_work *work = ring->work;
     enum gf_kernel_error error = GF_KERNEL_OK;
     bool came = false, stay = false;
-    if (recv && s >= work->task.ranks && work->lends & GF_RING_RECV_LENT && team->thread == 0)
+    if (recv && s >= work->task.ranks && lends & GF_RING_RECV_LENT && team->thread == 0)
         came = gf_fifo_came_lent(recv);
-    if (send && work->lends & GF_RING_SEND_LENT && team->thread == team->threads / 2)
+    if (send && lends & GF_RING_SEND_LENT && team->thread == team->threads / 2)
         error = gf_fifo_wait_answer(team, &work->task, send, &stay);
     if (error != GF_KERNEL_OK)
         gf_publish_error(team, work->task.error, error);
     lent->came = gf_team_any(team, came);
     lent->stay = gf_team_any(team, stay);
-    ring->lent |= lent->stay;
     return !gf_team_any(team, error != GF_KERNEL_OK);
 }
 
 /* Step s of 2 · ranks - 1: reduce what came from the previous rank with our own (s < ranks), store what is final
  * (s ≥ ranks - 1), send it on; all in one pass. False: leave. */
-GF_INLINE bool gf_ring_step(const struct gf_team *team, struct gf_ring *ring, uint32_t s, uint64_t at, uint64_t bytes)
+GF_INLINE bool gf_ring_step(const struct gf_team *team, struct gf_ring *ring, uint32_t lends, uint32_t s, uint64_t at,
+                            uint64_t bytes)
 {
     const struct gf_ring_work *work = ring->work;
     uint32_t ranks = work->task.ranks;
@@ -268,7 +267,7 @@ GF_INLINE bool gf_ring_step(const struct gf_team *team, struct gf_ring *ring, ui
     const char *own = s < ranks ? (const char *)work->data.send + at : NULL;
     char *out = s >= ranks - 1 ? (char *)work->data.recv + at : NULL;
     struct gf_ring_lent lent = {false, false};
-    if (out && work->lends && !gf_ring_look(team, ring, s, recv, send, &lent))
+    if (out && lends && !gf_ring_look(team, ring, lends, s, recv, send, &lent))
         return false;
 
     char *on = send && !lent.stay ? gf_fifo_slot(send) : NULL;
@@ -282,7 +281,7 @@ GF_INLINE bool gf_ring_step(const struct gf_team *team, struct gf_ring *ring, ui
     move.out2 = out && !lent.came ? on : NULL;
     move.outs = NULL;
     move.out_count = 0;
-    move.bytes = move.out ? bytes : 0;
+    move.bytes = lends && !move.out ? 0 : bytes;
     gf_move_chunk(team, move, ring->type, gf_ring_op(ring->op, work->task.rank, ranks));
 
     gf_fifo_end(team, recv, send, (uint32_t)bytes);
@@ -292,7 +291,7 @@ GF_INLINE bool gf_ring_step(const struct gf_team *team, struct gf_ring *ring, ui
 /* Piece p of a round lies in the p-th share of the data, of which each block has a part, and goes through it slot by slot. So the
  * order in which an element is reduced depends on its share alone: from place p + 1 of the ring round to place p. False:
  * it has left. */
-GF_INLINE bool gf_ring_shares(const struct gf_team *team, struct gf_ring *ring, uint64_t total)
+GF_INLINE bool gf_ring_shares(const struct gf_team *team, struct gf_ring *ring, uint32_t lends, uint64_t total)
 {
     uint32_t place = ring->work->place, ranks = ring->work->task.ranks;
     uint64_t most = ring->send.slot_bytes, share = gf_even_share(total, ranks);
@@ -303,14 +302,15 @@ GF_INLINE bool gf_ring_shares(const struct gf_team *team, struct gf_ring *ring, 
             uint32_t piece = (place + 2 * ranks - 1 - s) % ranks;
             uint64_t at = piece * share + first < total ? piece * share + first : total;
             uint64_t bytes = total - at < length ? total - at : length;
-            if (!gf_ring_step(team, ring, s, at, bytes))
+            if (!gf_ring_step(team, ring, lends, s, at, bytes))
                 return false;
         }
     }
     return true;
 }
 
-GF_INLINE void gf_allreduce_ring(const struct gf_team *team, const struct gf_ring_work *work)
+/* lends: of enum gf_ring_lends. */
+GF_INLINE void gf_ring_run(const struct gf_team *team, const struct gf_ring_work *work, uint32_t lends)
 {
     uint64_t bytes = work->data.count * gf_element_bytes((enum gf_type)work->data.type);
 
@@ -320,9 +320,9 @@ GF_INLINE void gf_allreduce_ring(const struct gf_team *team, const struct gf_rin
                       range.end - range.begin);
     } else {
         struct gf_ring ring = {work, work->send[team->block], work->recv[team->block],
-                               (enum gf_type)work->data.type, (enum gf_op)work->data.op, false};
+                               (enum gf_type)work->data.type, (enum gf_op)work->data.op};
         gf_team_barrier(team);    /* all threads have their copies before one writes the steps back */
-        if (gf_ring_shares(team, &ring, bytes) && ring.lent && team->thread == 0) {
+        if (gf_ring_shares(team, &ring, lends, bytes) && lends & GF_RING_SEND_LENT && team->thread == 0) {
             enum gf_kernel_error error = gf_fifo_wait_over(team, &work->task, &ring.send);
             if (error != GF_KERNEL_OK)
                 gf_publish_error(team, work->task.error, error);
@@ -333,6 +333,17 @@ GF_INLINE void gf_allreduce_ring(const struct gf_team *team, const struct gf_rin
         }
     }
     gf_task_finish(team, &work->task);
+}
+
+/* Nothing is lent: a kernel of its own, since the code for what is lent costs each step of it, too. */
+GF_INLINE void gf_allreduce_ring(const struct gf_team *team, const struct gf_ring_work *work)
+{
+    gf_ring_run(team, work, 0);
+}
+
+GF_INLINE void gf_allreduce_ring_lent(const struct gf_team *team, const struct gf_ring_work *work)
+{
+    gf_ring_run(team, work, work->lends);
 }
 
 #endif

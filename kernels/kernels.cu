@@ -49,6 +49,13 @@ gf_kernel_allreduce_ring(const __grid_constant__ struct gf_ring_work work)
 }
 
 extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
+gf_kernel_allreduce_ring_lent(const __grid_constant__ struct gf_ring_work work)
+{
+    struct gf_team team = gf_team_self();
+    gf_allreduce_ring_lent(&team, &work);
+}
+
+extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
 gf_kernel_allreduce_two_shot(const __grid_constant__ struct gf_two_shot_work work)
 {
     struct gf_team team = gf_team_self();

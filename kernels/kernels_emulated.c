@@ -28,6 +28,11 @@ static void allreduce_ring(const struct gf_team *team, const void *work)
     gf_allreduce_ring(team, (const struct gf_ring_work *)work);
 }
 
+static void allreduce_ring_lent(const struct gf_team *team, const void *work)
+{
+    gf_allreduce_ring_lent(team, (const struct gf_ring_work *)work);
+}
+
 static void allreduce_two_shot(const struct gf_team *team, const void *work)
 {
     gf_allreduce_two_shot(team, (const struct gf_two_shot_work *)work);
@@ -81,6 +86,7 @@ const gf_emulated_kernel gf_emulated_kernels[GF_KERNEL_COUNT] = {
     [GF_KERNEL_ALLREDUCE_LL128] = allreduce_ll128,
     [GF_KERNEL_ALLREDUCE_LL128_FEW] = allreduce_ll128,
     [GF_KERNEL_ALLREDUCE_RING] = allreduce_ring,
+    [GF_KERNEL_ALLREDUCE_RING_LENT] = allreduce_ring_lent,
     [GF_KERNEL_ALLREDUCE_TWO_SHOT] = allreduce_two_shot,
     [GF_KERNEL_ALLREDUCE_TWO_SHOT_FEW] = allreduce_two_shot,
     [GF_KERNEL_EXCHANGE] = exchange,

@@ -30,7 +30,8 @@ enum gf_kernel {
     GF_KERNEL_ALLREDUCE_ONE_SHOT_FEW, /* struct gf_one_shot_few_work */
     GF_KERNEL_ALLREDUCE_LL128,      /* struct gf_one_shot_work */
     GF_KERNEL_ALLREDUCE_LL128_FEW,  /* struct gf_one_shot_few_work */
-    GF_KERNEL_ALLREDUCE_RING,       /* struct gf_ring_work */
+    GF_KERNEL_ALLREDUCE_RING,       /* struct gf_ring_work, which lends nothing */
+    GF_KERNEL_ALLREDUCE_RING_LENT,  /* struct gf_ring_work */
     GF_KERNEL_ALLREDUCE_TWO_SHOT,   /* struct gf_two_shot_work */
     GF_KERNEL_ALLREDUCE_TWO_SHOT_FEW, /* struct gf_two_shot_few_work */
     GF_KERNEL_EXCHANGE,             /* struct gf_exchange_work */
@@ -157,10 +158,7 @@ struct gf_command {
     uint8_t kind;                /* enum gf_command_kind */
     uint8_t type, op;            /* enum gf_type as gf_canonical_type gives it, enum gf_op */
     uint8_t blocks;              /* of a launch that would do the same: tells where its lines lie */
-    union {
-        uint16_t linger_us;      /* how long to wait for the next command */
-        uint16_t players;        /* once the agent has taken it: how many of its blocks execute it */
-    };
+    uint16_t linger_us;          /* how long to wait for the next command */
     uint16_t table;              /* modulo GF_AGENT_TABLES: which; above: which use of it. A kind that needs none ignores it. */
     const void *send;
     void *recv;
