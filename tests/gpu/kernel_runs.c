@@ -69,16 +69,27 @@ void kr_ll128_few(struct kr *t, enum gf_type type, enum gf_op op)
     run_lines(t, type, op, GF_KERNEL_ALLREDUCE_LL128_FEW, true, true);
 }
 
-void kr_ring(struct kr *t, enum gf_type type, enum gf_op op)
+static void run_ring(struct kr *t, enum gf_type type, enum gf_op op, enum gf_kernel kernel, uint32_t lends)
 {
     for (int r = 0; r < t->shape.ranks; r++) {
         struct gf_conn *conns = kr_address(t, t->rank[r].conns);
         struct gf_ring_work work = { .task = kr_task(t, r), .data = make_reduction(t, r, type, op), .send = conns,
                                      .recv = conns + t->shape.channels, .channels = (uint32_t)t->shape.channels,
-                                     .place = (uint32_t)r };
+                                     .place = (uint32_t)r, .lends = lends };
 
-        kr_launch(t, r, GF_KERNEL_ALLREDUCE_RING, t->shape.channels, &work, sizeof work);
+        kr_launch(t, r, kernel, t->shape.channels, &work, sizeof work);
     }
+}
+
+void kr_ring(struct kr *t, enum gf_type type, enum gf_op op)
+{
+    run_ring(t, type, op, GF_KERNEL_ALLREDUCE_RING, 0);
+}
+
+/* Data may come into the buffers that are lent; but here no host brings them there, so all come by the slots. */
+void kr_ring_lent(struct kr *t, enum gf_type type, enum gf_op op)
+{
+    run_ring(t, type, op, GF_KERNEL_ALLREDUCE_RING_LENT, GF_RING_RECV_LENT);
 }
 
 static void run_two_shot(struct kr *t, enum gf_type type, enum gf_op op, enum gf_kernel kernel, size_t bytes)

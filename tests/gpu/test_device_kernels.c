@@ -70,6 +70,7 @@ static void check_reductions(struct kr *t, enum gf_type type, enum gf_op op, uin
         check_reduction(t, "allreduce over LL128 of few", kr_ll128_few, type, op, random);
     }
     check_reduction(t, "ring allreduce", kr_ring, type, op, random);
+    check_reduction(t, "ring allreduce that lends", kr_ring_lent, type, op, random);
     check_reduction(t, "two-shot allreduce", kr_two_shot, type, op, random);
     check_reduction(t, "two-shot allreduce of few", kr_two_shot_few, type, op, random);
     if (op == GF_SUM) {

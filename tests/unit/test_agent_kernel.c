@@ -25,7 +25,7 @@
 #include "kernels/emulated_table.h"
 #include "kernels/team.h"
 
-enum { RANKS = 3, COMMS = 2, TEAM = 2, MOST_BLOCKS = 3, STEPS = 80, MOST = 200, SLOT_BYTES = 16 * GF_LINE, BEGINS = 4,
+enum { RANKS = 3, COMMS = 2, MOST_MEMBERS = 6, MOST_BLOCKS = 3, STEPS = 80, MOST = 200, SLOT_BYTES = 16 * GF_LINE, BEGINS = 4,
        MOST_WISHES = GF_COMMANDS };
 
 /* One allreduce of integers, the same on all ranks but for how each does it. */
@@ -41,6 +41,7 @@ struct step {
 struct script {
     struct step step[STEPS];
     uint64_t seed, deadline_ns;
+    uint32_t team;                 /* threads of a block; of two each reduces what it has gathered: EARLY_RESULT needs three */
     pthread_barrier_t renewal;
     char slots[2][COMMS][RANKS][RANKS][2 * SLOT_BYTES] __attribute__((aligned(GF_LINE)));    /* [receiver][sender] */
     uint32_t abort;
@@ -75,7 +76,7 @@ struct rank {
     uint32_t table[COMMS], epoch[COMMS];
     struct gf_block *agent[MOST_BLOCKS], *others[MOST_BLOCKS];
     uint32_t agent_blocks;
-    struct member team[MOST_BLOCKS * TEAM];
+    struct member team[MOST_MEMBERS];
     struct wish wishes[MOST_WISHES];    /* commands that have not ended, in order; the first `given` were put */
     int wished, given;
     size_t wrong;                  /* elements, when the host knew the end */
@@ -132,7 +133,7 @@ static void start(struct member *m)
 /* The stream of the agent: a launch begins when the one before it has ended. */
 static void end_launch(struct rank *r)
 {
-    for (uint32_t t = 0; r->running && t < r->agent_blocks * TEAM; t++) {
+    for (uint32_t t = 0; r->running && t < r->agent_blocks * r->script->team; t++) {
         pthread_join(r->team[t].id, NULL);
     }
     r->running = false;
@@ -140,12 +141,14 @@ static void end_launch(struct rank *r)
 
 static void launch(struct rank *r)
 {
+    uint32_t team = r->script->team;
+
     end_launch(r);
     r->work = (struct gf_agent_work){ .ring = r->lines, .done = &r->done, .left = &r->left, .tables = r->tables,
                                       .relay = &r->relay, .first = gf_command_ring_begin(&r->ring), .linger_us = 500 };
-    for (uint32_t t = 0; t < r->agent_blocks * TEAM; t++) {
-        r->team[t] = (struct member){ .block = r->agent[t / TEAM], .kernel = GF_KERNEL_AGENT, .number = t / TEAM,
-                                      .blocks = r->agent_blocks, .thread = t % TEAM, .work = &r->work };
+    for (uint32_t t = 0; t < r->agent_blocks * team; t++) {
+        r->team[t] = (struct member){ .block = r->agent[t / team], .kernel = GF_KERNEL_AGENT, .number = t / team,
+                                      .blocks = r->agent_blocks, .thread = t % team, .work = &r->work };
         start(&r->team[t]);
     }
     r->launches++;
@@ -259,7 +262,8 @@ static void command_step(struct rank *r, struct step *s)
 static void launch_step(struct rank *r, struct step *s)
 {
     struct gf_one_shot_work work = *table_of(r, s->comm);
-    struct member members[MOST_BLOCKS * TEAM];
+    struct member members[MOST_MEMBERS];
+    uint32_t team = r->script->team;
     uint64_t done = 0;
     uint32_t blocks_done = 0;
 
@@ -269,12 +273,12 @@ static void launch_step(struct rank *r, struct step *s)
     work.task.ticket = 1;
     work.data = (struct gf_reduction){ s->send[r->me], s->recv[r->me], s->count, GF_INT32, GF_SUM };
     work.epoch = r->epoch[s->comm]++;
-    for (uint32_t i = 0; i < s->blocks * TEAM; i++) {
-        members[i] = (struct member){ .block = r->others[i / TEAM], .kernel = GF_KERNEL_ALLREDUCE_ONE_SHOT, .number = i / TEAM,
-                                      .blocks = s->blocks, .thread = i % TEAM, .work = &work };
+    for (uint32_t i = 0; i < s->blocks * team; i++) {
+        members[i] = (struct member){ .block = r->others[i / team], .kernel = GF_KERNEL_ALLREDUCE_ONE_SHOT, .number = i / team,
+                                      .blocks = s->blocks, .thread = i % team, .work = &work };
         start(&members[i]);
     }
-    for (uint32_t i = 0; i < s->blocks * TEAM; i++) {
+    for (uint32_t i = 0; i < s->blocks * team; i++) {
         pthread_join(members[i].id, NULL);
     }
 }
@@ -345,7 +349,7 @@ static void write_script(struct script *script, bool hasty, uint64_t *random)
 
         s->comm = (uint32_t)next_random(random, COMMS);
         s->count = (uint32_t)(1 + next_random(random, next_random(random, 2) ? 8 : MOST));
-        s->blocks = (uint32_t)(1 + next_random(random, MOST_BLOCKS));
+        s->blocks = (uint32_t)(1 + next_random(random, MOST_MEMBERS / script->team));
         s->renew = next_random(random, hasty ? 30 : 8) == 0;
         s->together = hasty || next_random(random, 3) == 0;
         for (int r = 0; r < RANKS; r++) {
@@ -376,10 +380,10 @@ static struct rank *make_rank(struct script *script, uint32_t me, uint64_t *rand
     r->me = me;
     r->random = next_random(random, UINT64_MAX);
     r->ring = (struct gf_command_ring){ .lines = r->lines, .done = &r->done, .left = &r->left };
-    r->agent_blocks = (uint32_t)(1 + next_random(random, MOST_BLOCKS));
+    r->agent_blocks = (uint32_t)(1 + next_random(random, MOST_MEMBERS / script->team));
     for (int b = 0; b < MOST_BLOCKS; b++) {
-        r->agent[b] = gf_block_create(TEAM, true, next_random(random, UINT32_MAX));
-        r->others[b] = gf_block_create(TEAM, true, next_random(random, UINT32_MAX));
+        r->agent[b] = gf_block_create(script->team, true, next_random(random, UINT32_MAX));
+        r->others[b] = gf_block_create(script->team, true, next_random(random, UINT32_MAX));
     }
     return r;
 }
@@ -401,7 +405,7 @@ static uint64_t deadline_ms(void)
     return given ? strtoull(given, NULL, 0) : 60000;
 }
 
-static void play(bool hasty, uint64_t *random)
+static void play(uint32_t team, bool hasty, uint64_t *random)
 {
     struct script *script = zeroed(sizeof *script);
     struct rank *rank[RANKS];
@@ -409,6 +413,7 @@ static void play(bool hasty, uint64_t *random)
     size_t wrong = 0;
 
     script->deadline_ns = deadline_ms() * 1000000u;
+    script->team = team;
     write_script(script, hasty, random);
     pthread_barrier_init(&script->renewal, NULL, RANKS);
     for (uint32_t r = 0; r < RANKS; r++) {
@@ -441,7 +446,7 @@ static void test_every_command_is_done_once(void **state)
 
     (void)state;
     for (int begin = 0; begin < BEGINS; begin++) {
-        play(begin % 2 == 1, &random);
+        play(begin < BEGINS / 2 ? 2 : 3, begin % 2 == 1, &random);
     }
 }
 
