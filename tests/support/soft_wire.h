@@ -22,6 +22,9 @@ enum gftest_soft_kind {
     GFTEST_SOFT_PUT, GFTEST_SOFT_NOTIFY, GFTEST_SOFT_LINES, GFTEST_SOFT_FLUSH, GFTEST_SOFT_TAKE, GFTEST_SOFT_KINDS
 };
 
+/* Changes what leaves with an operation: `bytes` at data (of a put, a notification or lines), and the immediate. */
+typedef void gftest_soft_tamper(enum gftest_soft_kind kind, void *data, size_t bytes, uint32_t *immediate);
+
 /* What the test wants of all wires of its process. Set before a wire is opened, but for what is said to be atomic. */
 struct gftest_soft_wants {
     uint64_t seed;                     /* atomic; each wire takes the next number */
@@ -31,9 +34,7 @@ struct gftest_soft_wants {
     bool refuse_dmabuf, refuse_device, refuse_host;    /* registrations that fail: as a dma-buf, by an address of either kind */
     uint32_t dmabufs, registrations;   /* not wants but counts, atomic: of registrations, those as a dma-buf, and all */
     uint32_t drop[GFTEST_SOFT_KINDS];  /* atomic; the lane breaks with the n-th operation of this kind, from 1; 0: never */
-    /* Changes what leaves with an operation: `bytes` at data (of a put, a notification or lines), and the immediate. Null:
-     * nothing. */
-    void (*tamper)(enum gftest_soft_kind kind, void *data, size_t bytes, uint32_t *immediate);
+    gftest_soft_tamper *tamper;        /* null: nothing is changed */
 };
 
 /* Is there something under way that may yet read or change [begin, begin + bytes), or may a peer still put there? */

@@ -34,7 +34,8 @@ tests_unit_test_pack_kernel_CPPFLAGS = $(AM_CPPFLAGS) $(small_limits)
 tests_unit_test_pack_kernel_CFLAGS = $(AM_CFLAGS) $(kernel_cflags)
 tests_unit_test_pack_kernel_LDADD = tests/unit/libgfsmall.la $(CMOCKA_LIBS) -lm
 
-tests_unit_test_agent_kernel_SOURCES = tests/unit/test_agent_kernel.c core/command_ring.c
+tests_unit_test_agent_kernel_SOURCES = tests/unit/test_agent_kernel.c tests/unit/agent_rank.c tests/unit/agent_rank.h \
+    core/command_ring.c
 tests_unit_test_agent_kernel_CPPFLAGS = $(AM_CPPFLAGS) $(small_limits)
 tests_unit_test_agent_kernel_CFLAGS = $(AM_CFLAGS) $(kernel_cflags)
 tests_unit_test_agent_kernel_LDADD = tests/unit/libgfsmall.la $(CMOCKA_LIBS) -lm

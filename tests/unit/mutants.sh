@@ -74,7 +74,7 @@ net_sources="$played_sources tests/unit/test_net tests/unit/net_world tests/supp
     transport/net_end transport/net_flush transport/net_loan transport/net_memory transport/net_notice transport/net_register
     transport/net_transport"
 net_faulty="proxy/recv proxy/send transport/net_recv transport/net_send"
-agent_sources="tests/unit/test_agent_kernel core/command_ring kernels/emulated_block base/types"
+agent_sources="tests/unit/test_agent_kernel tests/unit/agent_rank core/command_ring kernels/emulated_block base/types"
 agent_faulty=kernels/kernels_emulated
 
 # harness KIND FAULT: builds $build/KIND, whose objects without a fault are kept from one fault to the next.

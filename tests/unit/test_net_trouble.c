@@ -118,6 +118,21 @@ static void tamper_with_offers(enum gftest_soft_kind kind, void *data, size_t by
     }
 }
 
+/* Each in a world of its own, which aborts with the lie's sentence. */
+static void expect_caught(const struct lie *lies, size_t count, gftest_soft_tamper *tamper, const struct net_want *want)
+{
+    for (lie = lies; lie < lies + count; lie++) {
+        struct net_world w;
+
+        want_seed();
+        gftest_soft_wants.tamper = tamper;
+        told = 0;
+        net_world_open(&w, want);
+        expect_abort(&w, lie->field);
+        net_world_close(&w);
+    }
+}
+
 static void test_wrong_credits(void **state)
 {
     static const struct lie lies[] = {
@@ -128,17 +143,8 @@ static void test_wrong_credits(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
-        struct net_world w;
-
-        want_seed();
-        gftest_soft_wants.tamper = tamper_with_credits;
-        lie = &lies[i];
-        told = 0;
-        net_world_open(&w, &(struct net_want){ .channels = 2, .group = 1, .device_memory = GF_CHOICE_NO });
-        expect_abort(&w, lies[i].field);
-        net_world_close(&w);
-    }
+    expect_caught(lies, sizeof lies / sizeof lies[0], tamper_with_credits,
+                  &(struct net_want){ .channels = 2, .group = 1, .device_memory = GF_CHOICE_NO });
 }
 
 /* What is offered and was not registered: the wire lets nothing through. */
@@ -150,16 +156,8 @@ static void test_wrong_offers(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
-        struct net_world w;
-
-        want_seed();
-        gftest_soft_wants.tamper = tamper_with_offers;
-        lie = &lies[i];
-        net_world_open(&w, &(struct net_want){ .channels = 2, .group = 1, .zero_copy = GF_CHOICE_YES });
-        expect_abort(&w, lies[i].field);
-        net_world_close(&w);
-    }
+    expect_caught(lies, sizeof lies / sizeof lies[0], tamper_with_offers,
+                  &(struct net_want){ .channels = 2, .group = 1, .zero_copy = GF_CHOICE_YES });
 }
 
 static void tamper_with_flags(enum gftest_soft_kind kind, void *data, size_t bytes, uint32_t *immediate)
