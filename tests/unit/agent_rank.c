@@ -234,6 +234,19 @@ static void renew(struct rank *r, uint32_t comm, uint32_t side)
     pthread_barrier_wait(&r->script->renewal);
 }
 
+/* Told to leave, it takes nothing that is behind that, although it may stay. */
+static void send_away(struct rank *r)
+{
+    if (gf_command_ring_is_running(&r->ring)) {
+        gf_command_ring_put(&r->ring, &(struct gf_command){ .kind = GF_COMMAND_LEAVE, .linger_us = UINT16_MAX });
+        uint64_t behind = gf_command_ring_put(&r->ring, &(struct gf_command){ .kind = GF_COMMAND_NOTHING });
+
+        end_launch(r);
+        r->wrong += gf_command_ring_has_ended(&r->ring, behind);
+    }
+    end_launch(r);
+}
+
 void *agent_be_rank(void *argument)
 {
     struct rank *r = argument;
@@ -257,9 +270,6 @@ void *agent_be_rank(void *argument)
         }
     }
     await(r, 0);
-    if (gf_command_ring_is_running(&r->ring)) {
-        gf_command_ring_put(&r->ring, &(struct gf_command){ .kind = GF_COMMAND_LEAVE });
-    }
-    end_launch(r);
+    send_away(r);
     return NULL;
 }
