@@ -18,7 +18,8 @@
  * refuses a message, or wants it by another way. At most GF_CARRIER_CREDITS of a lane are under way.
  *
  * A lane that breaks ends all its messages with an error that names the peer, at both ends: an end that gives up says so in a
- * line, and an end that waits for long puts one that says nothing, which finds out whether the network is still there.
+ * line, and an end that waits for long puts one that says nothing, which finds out whether the network is still there. If it had
+ * none at its sending end, the next one there ends so: no break goes untold.
  *
  * Threads: any; the carrier has a lock, under which nothing waits but for the wire itself when a lane ends. Work is done by
  * gf_carrier_progress, and by a pump (proxy/pump.h) while the program does not call it.
@@ -111,7 +112,7 @@ struct gf_carrier_in {
 };
 
 /* data: address, bytes and device. Unchanged until the end. id: unique among the lane's messages. *how: for people, how its data
- * leave. GF_ERR_UNSUPPORTED: the lane cannot be used (any more); nothing was begun. */
+ * leave. GF_ERR_UNSUPPORTED: the lane cannot be used (any more, and a message has told why); nothing was begun. */
 gf_status gf_carrier_send(struct gf_carrier_lane *lane, uint64_t id, const struct gf_carrier_data *data,
                           struct gf_carrier_out *message, struct gf_reason *how);
 

@@ -127,6 +127,7 @@ struct gf_carrier_lane {
     bool broken;
     bool tell;                         /* broken: the other end is to be told */
     unsigned rest;                     /* broken: turns left until it is destroyed, and its messages end */
+    bool reported;                     /* broken: a message at its sending end has ended with that */
     struct gf_reason why;              /* of the break; cause: without saying which peer, cut short */
     char cause[48];
     unsigned copying;                  /* copies under way */

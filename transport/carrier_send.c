@@ -241,6 +241,7 @@ void gf_outgoing_fail(struct gf_carrier_lane *lane)
     while (out->messages) {
         struct gf_carrier_out *message = out->messages;
 
+        lane->reported = true;
         gf_carrier_fail_end(&message->end, GF_ERR_PEER, &lane->why);
         end(lane, message);
     }
@@ -259,7 +260,9 @@ gf_status gf_carrier_send(struct gf_carrier_lane *lane, uint64_t id, const struc
     pthread_mutex_lock(&carrier->lock);
     gf_status status = gf_carrier_admit(lane, reached ? NULL : &carrier->out_pieces, how);
 
-    if (status == GF_OK) {
+    /* The peer may have died while nothing was under way: by another way nobody would ever tell, so one message does. */
+    if (status == GF_OK || (status == GF_ERR_PEER && !lane->reported)) {
+        status = GF_OK;
         message->next = lane->out.messages;
         lane->out.messages = message;
         gf_carrier_count(carrier);

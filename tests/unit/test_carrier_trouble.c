@@ -14,12 +14,34 @@
 #include "tests/unit/carrier_world.h"
 #include "tests/unit/fifo_play.h"
 
-/* Afterwards each message has ended at both ends, right or with an error that names the peer, and the lane takes none. */
+/* The lane has broken, and its sender has told so or not: then the next message does. After that it takes none. */
+static void expect_closed(struct carrier_world *w, bool told)
+{
+    struct message late[2];
+
+    for (int i = told; i < 2; i++) {
+        message_make(w, &late[i], 0, 99 + (uint64_t)i, 100, 100);
+        if (i == 0) {
+            assert_int_equal(message_send(w, &late[i]), GF_OK);
+            late[i].received = GF_ERR_PEER;
+            messages_await(w, &late[i], 1);
+            assert_int_equal(late[i].sent, GF_ERR_PEER);
+        } else {
+            assert_int_equal(message_send(w, &late[i]), GF_ERR_UNSUPPORTED);
+        }
+        expect_rank(&late[i].out_why, 7);
+        assert_int_equal(message_receive(w, &late[i]), GF_ERR_PEER);
+        expect_rank(&late[i].in_why, 6);
+        message_unmake(w, &late[i]);
+    }
+}
+
+/* Afterwards each message has ended at both ends, right or with an error that names the peer, and the lane is closed. */
 static void expect_trouble(struct carrier_world *w, bool certain)
 {
     enum { COUNT = 5 };
-    struct message m[COUNT], late;
-    int failures = 0;
+    struct message m[COUNT];
+    int failures = 0, told = 0;
 
     for (int i = 0; i < COUNT; i++) {
         message_make(w, &m[i], 0, (uint64_t)i + 1, 15000, 15000);
@@ -40,6 +62,7 @@ static void expect_trouble(struct carrier_world *w, bool certain)
         if (m[i].sent != GF_OK) {
             assert_int_equal(m[i].sent, GF_ERR_PEER);
             expect_rank(&m[i].out_why, 7);
+            told++;
         }
         failures += m[i].received != GF_OK;
         message_unmake(w, &m[i]);
@@ -47,14 +70,9 @@ static void expect_trouble(struct carrier_world *w, bool certain)
     if (certain) {
         assert_true(failures > 0);
     }
-    message_make(w, &late, 0, 99, 100, 100);
     if (failures > 0) {
-        assert_int_equal(message_send(w, &late), GF_ERR_UNSUPPORTED);
-        expect_rank(&late.out_why, 7);
-        assert_int_equal(message_receive(w, &late), GF_ERR_PEER);
-        expect_rank(&late.in_why, 6);
+        expect_closed(w, told > 0);
     }
-    message_unmake(w, &late);
 }
 
 /* The lane breaks with the n-th operation of each kind. */
@@ -91,6 +109,29 @@ static void test_gives_up(void **state)
     }
 }
 
+/* The lane breaks while its sender has nothing under way: one message tells, those behind it find it closed. */
+static void test_breaks_idle(void **state)
+{
+    struct carrier_world w;
+    struct message m;
+
+    (void)state;
+    carrier_world_open(&w, GF_CHOICE_YES, play_seed());
+    message_make(&w, &m, 0, 1, 15000, 15000);
+    assert_int_equal(message_send(&w, &m), GF_OK);
+    assert_int_equal(message_receive(&w, &m), GF_OK);
+    messages_await(&w, &m, 1);
+    message_expect_data(&m);
+    gftest_soft_wants.drop[GFTEST_SOFT_LINES] = 1;
+    gf_carrier_refuse(w.in[0], 98, false);
+    while (__atomic_load_n(&gftest_soft_wants.drop[GFTEST_SOFT_LINES], __ATOMIC_RELAXED) != 0) {
+        gf_carrier_progress(w.carriers[1]);
+    }
+    expect_closed(&w, false);
+    message_unmake(&w, &m);
+    carrier_world_close(&w);
+}
+
 static void spoil_credit(enum gftest_soft_kind kind, void *data, size_t bytes, uint32_t *immediate)
 {
     (void)bytes;
@@ -125,7 +166,8 @@ static void test_wrong_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dropped), cmocka_unit_test(test_gives_up), cmocka_unit_test(test_wrong_words),
+        cmocka_unit_test(test_dropped), cmocka_unit_test(test_gives_up), cmocka_unit_test(test_breaks_idle),
+        cmocka_unit_test(test_wrong_words),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
