@@ -14,6 +14,7 @@
  *
  * A slot that is freed and booked again goes on counting: all ranks had started and ended it equally often, or the program was
  * wrong. No turn of it is left then, for turns are taken in order, and before the operation ends.
+ * tests/model/turns.pml checks this, with mutants.
  */
 #ifndef GF_MCA_TURNS_H
 #define GF_MCA_TURNS_H
