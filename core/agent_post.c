@@ -4,6 +4,7 @@
  */
 #include "core/agent_private.h"
 
+#include "base/clock.h"
 #include "core/host_ordered.h"
 
 /* Of the ring a line stays free, for gf_agent_run. */
@@ -27,7 +28,7 @@ bool gf_agent_post(gf_agent *agent, struct gf_command *command, uint32_t *return
         agent->statistics.commands++;
         given = true;
     }
-    agent->returned_ns = gf_agent_now_ns();
+    agent->returned_ns = gf_now_ns();
     pthread_mutex_unlock(&agent->use);
     return given;
 }

@@ -49,8 +49,6 @@ enum {
     GF_AGENT_WORDS_BYTES = GF_AGENT_TABLE_IMAGE + sizeof(struct gf_one_shot_work)
 };
 
-uint64_t gf_agent_now_ns(void);
-
 /* All with `use` held. */
 
 /* How long the agent is to stay after the operation that begins now; 0: that is better launched. */

@@ -4,8 +4,7 @@
  */
 #include "core/agent_private.h"
 
-#include <time.h>
-
+#include "base/clock.h"
 #include "core/host_ordered.h"
 
 /* As in core/execute.c; but the first turn of a wait is as long as a small command takes, so that none of those is kept waiting
@@ -18,25 +17,17 @@ enum { FIRST_LINGER_US = 50 };
 /* An agent that leaves again and again before the command comes, since the host is so slow, is given up. */
 enum { LAUNCHES_PER_RUN = 4 };
 
-uint64_t gf_agent_now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Has a launch waited longer than is allowed for its place on the device? */
 bool gf_agent_is_kept_out(const gf_agent *agent)
 {
     return gf_command_ring_is_served(&agent->ring) && !gf_command_ring_is_running(&agent->ring)
-        && gf_agent_now_ns() - agent->launched_ns > agent->start_ns;
+        && gf_now_ns() - agent->launched_ns > agent->start_ns;
 }
 
 /* One that is still to begin is neither there nor gone: nothing is learned from that. */
 uint32_t gf_agent_choose_linger(gf_agent *agent)
 {
-    uint64_t gap_us = (gf_agent_now_ns() - agent->returned_ns) / 1000;
+    uint64_t gap_us = (gf_now_ns() - agent->returned_ns) / 1000;
     bool here = gf_command_ring_is_running(&agent->ring);
 
     if (here || !gf_command_ring_is_served(&agent->ring)) {
@@ -76,7 +67,7 @@ gf_status gf_agent_summon(gf_agent *agent, struct gf_reason *why)
     gf_status status = gf_device_launch(agent->device, agent->stream, GF_KERNEL_AGENT, blocks, GF_BLOCK_THREADS, &work,
                                         sizeof work, why);
 
-    agent->launched_ns = gf_agent_now_ns();
+    agent->launched_ns = gf_now_ns();
     if (status != GF_OK) {
         gf_command_ring_take_back(&agent->ring);
         agent->broken = true;
@@ -168,7 +159,7 @@ gf_status gf_agent_run(gf_agent *agent, int table, struct gf_command *command, c
     }
     agent->statistics.commands += status == GF_OK;
     agent->statistics.refused += status == GF_NO_RESOURCE;
-    agent->returned_ns = gf_agent_now_ns();
+    agent->returned_ns = gf_now_ns();
     pthread_mutex_unlock(&agent->use);
     return status;
 }

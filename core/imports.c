@@ -8,12 +8,12 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "core/host_ordered.h"
 #include "core/import_words.h"
 
-enum { PATIENCE_SECONDS = 1 };
+enum { PATIENCE_NS = 1000 * 1000 * 1000 };
 
 static struct gf_import **bucket_of(struct gf_imports *imports, uint64_t process, uint64_t buffer_id)
 {
@@ -250,17 +250,13 @@ gf_status gf_imports_get(struct gf_imports *imports, uint64_t process, const str
 gf_status gf_imports_await(struct gf_imports *imports, uint64_t process, const struct gf_buffer *buffer,
                            const struct gf_bootstrap *bootstrap, struct gf_import **found, struct gf_reason *why)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    const time_t end = now.tv_sec + PATIENCE_SECONDS;
+    const uint64_t end = gf_now_ns() + PATIENCE_NS;
     gf_status status = gf_imports_get(imports, process, buffer, found, why);
 
-    while (status == GF_NO_RESOURCE && bootstrap && bootstrap->progress && now.tv_sec <= end) {
+    while (status == GF_NO_RESOURCE && bootstrap && bootstrap->progress && gf_now_ns() <= end) {
         bootstrap->progress(bootstrap->ctx);
         sched_yield();
         status = gf_imports_get(imports, process, buffer, found, why);
-        clock_gettime(CLOCK_MONOTONIC, &now);
     }
     return status == GF_NO_RESOURCE ? GF_ERR_UNSUPPORTED : status;
 }

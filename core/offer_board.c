@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "core/host_ordered.h"
 #include "core/imports.h"
 #include "core/offer_entries.h"
@@ -227,7 +228,7 @@ gf_status gf_offer_make(gf_offer_board *board, const struct gf_pointer *pointer,
     entry->address = address;
     entry->bytes = bytes;
     if (moves) {
-        entry->since_ns = gf_offer_now_ns();
+        entry->since_ns = gf_now_ns();
         append_waiting(board, index);
     }
     gf_host_publish(&gf_offer_shared(board, index)->state, entry->word);

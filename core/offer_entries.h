@@ -5,8 +5,7 @@
 #ifndef GF_CORE_OFFER_ENTRIES_H
 #define GF_CORE_OFFER_ENTRIES_H
 
-#include <time.h>
-
+#include "base/clock.h"
 #include "core/exports.h"
 #include "core/offer.h"
 
@@ -56,14 +55,6 @@ struct gf_offer_board {
 static inline struct gf_offer *gf_offer_shared(const gf_offer_board *board, int index)
 {
     return &board->memory->offers[index];
-}
-
-static inline uint64_t gf_offer_now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* No longer one of those that wait to be moved; nothing if it is none of them. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "base/clock.h"
 #include "core/host_ordered.h"
 #include "core/offer_entries.h"
 
@@ -75,7 +76,7 @@ static gf_status start_move(gf_offer_board *board, int index, struct gf_reason *
 
 static gf_status start_moves(gf_offer_board *board, struct gf_reason *why)
 {
-    uint64_t now = gf_offer_now_ns(), patience = (uint64_t)board->config.patience_us * 1000u;
+    uint64_t now = gf_now_ns(), patience = (uint64_t)board->config.patience_us * 1000u;
     gf_status status = GF_OK;
 
     while (status == GF_OK && board->oldest != GF_OFFER_NONE && now - board->entries[board->oldest].since_ns >= patience) {

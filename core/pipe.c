@@ -2,8 +2,7 @@
  *
  * What both ends of a pipe need.
  */
-#include <time.h>
-
+#include "base/clock.h"
 #include "core/peers.h"
 #include "core/pipe_memory.h"
 
@@ -41,18 +40,16 @@ GF_PIPE_DEPTH);
 bool gf_pipe_watch_due(struct gf_pipe_watch *watch)
 {
     enum { CALLS_PER_CLOCK = 256, INTERVAL_NS = 500 * 1000 * 1000 };
-    struct timespec now;
 
     if (++watch->calls % CALLS_PER_CLOCK != 0) {
         return false;
     }
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    uint64_t now = gf_now_ns();
 
-    if (now_ns - watch->looked_ns < INTERVAL_NS) {
+    if (now - watch->looked_ns < INTERVAL_NS) {
         return false;
     }
-    watch->looked_ns = now_ns;
+    watch->looked_ns = now;
     return true;
 }
 

@@ -5,8 +5,8 @@
 #include "core/played.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "core/host_wait.h"
 #include "kernels/allreduce.h"
 
@@ -152,18 +152,10 @@ static bool has_come(const struct play *play, int rank)
     return true;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Until all lines of the rank have come; then once more. */
 static gf_status receive_lines(const struct play *play, int rank)
 {
-    uint64_t began = now_ns(), deadline_ns = play->call->deadline_ns;
+    uint64_t began = gf_now_ns(), deadline_ns = play->call->deadline_ns;
 
     for (bool before = false, come = false; !before; ) {
         gf_status status = fetch(play, rank);
@@ -175,7 +167,7 @@ static gf_status receive_lines(const struct play *play, int rank)
         if (status == GF_OK && !before && !(come = has_come(play, rank))) {
             status = play->call->wait->poll(play->call->wait->ctx, play->why);
         }
-        if (status == GF_OK && !come && deadline_ns > 0 && now_ns() - began > deadline_ns) {
+        if (status == GF_OK && !come && deadline_ns > 0 && gf_now_ns() - began > deadline_ns) {
             gf_reason_set(play->why, "rank %d waited longer than deadline_ms = %llu for rank %d", play->call->pattern->rank,
                           (unsigned long long)(deadline_ns / 1000000u), rank);
             status = GF_ERR_TIMEOUT;

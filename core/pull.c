@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "core/host_ordered.h"
 #include "core/pull_engine.h"
 
@@ -356,7 +357,7 @@ void gf_pull_engine_progress(gf_pull_engine *engine)
     if ((engine->flying == 0 && engine->posted_count == 0) || (!engine->rescued && ++engine->turns % TURNS_PER_LOOK != 0)) {
         return;
     }
-    uint64_t now = gf_pull_now_ns();
+    uint64_t now = gf_now_ns();
 
     if (engine->posted_count > 0) {
         gf_pull_look_after_agent(engine, now);

@@ -104,8 +104,6 @@ struct gf_pull_engine {
     uint64_t looked_ns;                        /* at the device: has it failed? */
 };
 
-uint64_t gf_pull_now_ns(void);
-
 /* pull_flight.c */
 
 /* The pull has ended: its flight and its mapping are told. The offer has been ended before. */

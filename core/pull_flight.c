@@ -5,19 +5,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "core/host_ordered.h"
 #include "core/pull_engine.h"
 
 /* Of one launch, apart from a message that is larger itself: a launch that takes long keeps later messages waiting. */
 #define MOST_BYTES ((uint64_t)128 << 20)
-
-uint64_t gf_pull_now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 void gf_flight_rest(gf_pull_engine *engine, struct gf_flight *flight)
 {
@@ -288,7 +281,7 @@ static void launch_kernel(gf_pull_engine *engine, struct gf_flight *flight)
     }
     engine->statistics.launches++;
     engine->statistics.by_kernel += flight->count;
-    flight->since_ns = gf_pull_now_ns();
+    flight->since_ns = gf_now_ns();
     flight->bytes = bytes;
 }
 

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "core/host_ordered.h"
 #include "core/registry_places.h"
 
@@ -83,14 +83,6 @@ gf_status gf_registry_create(struct gf_registry *g, struct gf_imports *imports, 
     return GF_OK;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Has the peer whose word this is come as far as this call? GF_IN_PROGRESS: not yet. */
 static gf_status look_at(struct gf_registry *g, const uint64_t *word, struct gf_reason *why)
 {
@@ -100,7 +92,7 @@ static gf_status look_at(struct gf_registry *g, const uint64_t *word, struct gf_
     if (g->deadline_ns == 0 || ++g->turns % TURNS_PER_CLOCK != 0) {
         return GF_IN_PROGRESS;
     }
-    uint64_t now = now_ns();
+    uint64_t now = gf_now_ns();
 
     g->began_ns = g->began_ns ? g->began_ns : now;
     if (now - g->began_ns <= g->deadline_ns) {
@@ -161,8 +153,8 @@ static void begin_mapping(struct gf_registry *g)
 /* What stands in the way may be in use for a little while yet. */
 static gf_status ask_again(struct gf_registry *g)
 {
-    g->began_ns = g->began_ns ? g->began_ns : now_ns();
-    return now_ns() - g->began_ns < PATIENCE_NS ? GF_IN_PROGRESS : GF_ERR_UNSUPPORTED;
+    g->began_ns = g->began_ns ? g->began_ns : gf_now_ns();
+    return gf_now_ns() - g->began_ns < PATIENCE_NS ? GF_IN_PROGRESS : GF_ERR_UNSUPPORTED;
 }
 
 /* Maps what is new of one rank and is not mapped yet. */

@@ -5,8 +5,8 @@
 #include "core/watch.h"
 
 #include <stdio.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "core/ring.h"
 
 enum {
@@ -14,14 +14,6 @@ enum {
     LOOK_INTERVAL_NS = 500 * 1000 * 1000 /* a look costs a few microseconds a peer: twice a second is nothing, and soon enough
                                             for a person */
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static gf_status look_at_peers(struct gf_watch *watch, struct gf_reason *why)
 {
@@ -50,7 +42,7 @@ gf_status gf_watch_look(struct gf_watch *watch, struct gf_reason *why)
     if (++watch->polls % POLLS_PER_CLOCK != 0) {
         return GF_OK;
     }
-    uint64_t now = now_ns();
+    uint64_t now = gf_now_ns();
 
     if (watch->looked_ns == 0) {
         watch->looked_ns = now;

@@ -11,8 +11,9 @@
 #include "device/cuda_device.h"
 
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 enum { PATIENCE_US = 1000 };
 
@@ -94,9 +95,7 @@ static CUresult begin(struct gf_cuda_device *device)
 
 static double now_us(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+    return (double)gf_now_ns() * 1e-3;
 }
 
 /* census_lock is held. */

@@ -2,6 +2,7 @@
  *
  * Streams: queueing, the worker's loop, and waiting.
  */
+#include "base/random.h"
 #include "device/emulated_stream.h"
 
 #include <stdlib.h>
@@ -212,8 +213,5 @@ void gf_emulated_queues_hold_up(struct gf_emulated_queues *queues)
 
 uint64_t gf_emulated_stream_random(gf_stream *stream)
 {
-    uint64_t x = stream->random += 0x9e3779b97f4a7c15ull;      /* splitmix64 */
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
+    return gf_random_next(&stream->random);
 }

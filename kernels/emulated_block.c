@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "kernels/work.h"
 
 enum { BUFFERED_STORES = 64, LINE_WORDS = GF_LINE / sizeof(uint64_t) };
@@ -48,15 +49,6 @@ struct gf_block {
     struct lane lane[];
 };
 
-static uint64_t next_random(uint64_t *state)
-{
-    *state += 0x9e3779b97f4a7c15u;   /* splitmix64 */
-    uint64_t z = *state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 static void take_effect(const struct store *s)
 {
     uint64_t words[LINE_WORDS], *to = s->to;
@@ -87,7 +79,7 @@ static void take_out(struct stores *s, uint32_t i)
 
 static void complete_one(struct stores *s)
 {
-    uint32_t chosen = (uint32_t)(next_random(&s->random) % s->count);
+    uint32_t chosen = (uint32_t)(gf_random_next(&s->random) % s->count);
     for (uint32_t i = 0; i < chosen; i++)
         if (overlap(&s->entry[i], &s->entry[chosen]))
             chosen = i;
@@ -205,7 +197,7 @@ static void delay(struct gf_block *shared, uint32_t thread, const struct store *
     if (shared->threads > 1)
         complete_older(shared, s);
     add(own, s);
-    if (next_random(&own->random) % 4 == 0)
+    if (gf_random_next(&own->random) % 4 == 0)
         complete_one(own);
 }
 

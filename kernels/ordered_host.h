@@ -6,7 +6,8 @@
 #define GF_KERNELS_ORDERED_HOST_H
 
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 GF_INLINE uint64_t gf_load_acquire64(const uint64_t *from) { return __atomic_load_n(from, __ATOMIC_ACQUIRE); }
 GF_INLINE uint64_t gf_load_relaxed64(const uint64_t *from) { return __atomic_load_n(from, __ATOMIC_RELAXED); }
@@ -154,9 +155,7 @@ GF_INLINE void gf_store_word(const struct gf_team *team, char *to, union gf_word
 
 GF_INLINE uint64_t gf_clock_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return gf_now_ns();
 }
 
 GF_INLINE bool gf_load_command(const uint64_t *line, uint32_t flag, uint32_t *word)

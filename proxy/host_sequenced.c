@@ -6,8 +6,8 @@
 #include "proxy/host_sequenced.h"
 
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "core/host_ordered.h"
 #include "core/host_wait.h"
 #include "core/peers.h"
@@ -73,21 +73,13 @@ static void host_destroy(void *state)
     free(s);
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* One turn of a wait that began with *turn = 0. */
 static gf_status poll_once(const struct call *call, uint32_t *turn, uint64_t *began_ns)
 {
     uint64_t deadline_ns = call->s->deadline_ns;
 
     if (deadline_ns > 0 && (*turn)++ % POLLS_PER_CLOCK == 0) {
-        uint64_t now = now_ns();
+        uint64_t now = gf_now_ns();
 
         if (*began_ns == 0) {
             *began_ns = now;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "core/host_ordered.h"
 #include "transport/ucx_private.h"
 
@@ -34,10 +34,7 @@ void gf_ucx_unlock(struct gf_ucx_wire *wire)
 
 static int64_t now_ms(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)(gf_now_ns() / 1000000);
 }
 
 bool gf_ucx_wait(struct gf_ucx_wire *wire, bool (*done)(void *argument), void *argument)

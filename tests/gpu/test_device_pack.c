@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "core/pack_plan.h"
 #include "device/device.h"
 #include "tests/gpu/times.h"
@@ -36,10 +37,7 @@ static void need(gf_status status, const char *what, const struct gf_reason *why
 
 static uint64_t next_random(struct test *t, uint64_t below)
 {
-    uint64_t z = t->state += 0x9e3779b97f4a7c15ull;
-
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-    return (z ^ z >> 31) % below;
+    return gf_random_next(&t->state) % below;
 }
 
 static void *device_alloc(struct test *t, size_t bytes)

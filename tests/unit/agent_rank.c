@@ -7,25 +7,15 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
+#include "base/random.h"
 #include "base/types.h"
 #include "core/host_ordered.h"
 
 uint64_t agent_random(uint64_t *state, uint64_t below)
 {
-    uint64_t z = *state += 0x9e3779b97f4a7c15ull;
-
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-    return (z ^ z >> 31) % below;
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return gf_random_next(state) % below;
 }
 
 static void give_up(struct rank *r)
@@ -81,7 +71,7 @@ static void launch(struct rank *r)
 
 static void rest(uint64_t us)
 {
-    for (uint64_t began = now_ns(); now_ns() - began < us * 1000; ) {
+    for (uint64_t began = gf_now_ns(); gf_now_ns() - began < us * 1000; ) {
         sched_yield();
     }
 }
@@ -153,11 +143,11 @@ static void turn(struct rank *r)
 /* Until no more than so many commands have not ended. */
 static void await(struct rank *r, int most)
 {
-    uint64_t began = now_ns();
+    uint64_t began = gf_now_ns();
 
     for (turn(r); r->wished > most && !has_failed(r); turn(r)) {
         sched_yield();
-        if (now_ns() - began > r->script->deadline_ns) {
+        if (gf_now_ns() - began > r->script->deadline_ns) {
             give_up(r);
         }
     }

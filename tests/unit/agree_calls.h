@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "mca_coll_gpufifo/agree_board.h"
 
 static inline struct gf_agree_board *board_new(int ranks)
@@ -26,10 +27,7 @@ static inline struct gf_agree_board *board_new(int ranks)
 
 static inline uint64_t mix(uint64_t x)
 {
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
+    return gf_random_next(&x);
 }
 
 /* Two calls of three have device buffers everywhere, so that rings fill up. */

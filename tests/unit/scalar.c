@@ -2,6 +2,7 @@
  *
  * The scalar reference of the operations.
  */
+#include "base/random.h"
 #include "tests/unit/scalar.h"
 
 #include <complex.h>
@@ -159,10 +160,7 @@ bool scalar_equal(enum gf_type type, const void *a, const void *b, bool any_nan)
 
 uint64_t scalar_random(uint64_t *state)
 {
-    uint64_t x = *state += 0x9e3779b97f4a7c15u;      /* splitmix64 */
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
+    return gf_random_next(state);
 }
 
 static int64_t random_integer(enum scalar_values values, enum gf_op op, uint64_t *state)

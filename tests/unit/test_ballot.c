@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "mca_coll_gpufifo/ballot.h"
 
 enum { NODES_MOST = 5, CALLS = 300, ON_THE_WAY = 2 * CALLS + 8 };
@@ -23,10 +24,7 @@ static uint64_t seed = 20262;
 
 static uint64_t draw(void)
 {
-    seed += 0x9e3779b97f4a7c15u;
-    uint64_t x = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
+    return gf_random_next(&seed);
 }
 
 struct word {

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "core/flat.h"
 #include "core/pack_plan.h"
 
@@ -20,10 +21,7 @@ static uint64_t seed = 1, state;
 
 static uint64_t next_random(uint64_t below)
 {
-    uint64_t z = state += 0x9e3779b97f4a7c15ull;
-
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-    return (z ^ z >> 31) % below;
+    return gf_random_next(&state) % below;
 }
 
 /* What was added, with blocks that touch joined. */

@@ -8,8 +8,8 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "kernels/emulated_table.h"
 #include "tests/unit/scalar.h"
 
@@ -53,13 +53,6 @@ struct world {
     uint32_t ring[WORLD_MAX_RANKS];           /* the ranks as they follow one another round the ring */
     uint32_t place[WORLD_MAX_RANKS];          /* by rank, where it is there */
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void *zeroed(size_t bytes)
 {
@@ -220,12 +213,12 @@ static void launch_ring(struct world *w, struct rank_memory *m, const struct gf_
 /* Waits for all ranks' buffers, as core/registry.c does; false: the world is over, or the time is up. */
 static bool meet(struct world *w, struct rank_memory *m, const struct gf_reduction *data)
 {
-    uint64_t call = ++m->calls, began = now_ns();
+    uint64_t call = ++m->calls, began = gf_now_ns();
     m->data[call % 2] = *data;
     __atomic_store_n(&m->entered, call, __ATOMIC_RELEASE);
     for (uint32_t q = 0; q < w->shape.ranks; q++)
         while (__atomic_load_n(&w->rank[q]->entered, __ATOMIC_ACQUIRE) < call) {
-            if (__atomic_load_n(&w->abort, __ATOMIC_RELAXED) || now_ns() - began > w->shape.deadline_ns)
+            if (__atomic_load_n(&w->abort, __ATOMIC_RELAXED) || gf_now_ns() - began > w->shape.deadline_ns)
                 return false;
             sched_yield();
         }
