@@ -16,6 +16,8 @@ const struct mechanism mechanisms[] = {
     { "agent", ALLREDUCE, "strict=true algorithm=one_shot transport=p2p agent=5000", "agent" },
     { "simple_receiver", ALLREDUCE, "strict=true agent=off algorithm=ring transport=p2p simple_buffer=receiver", "ring" },
     { "simple_sender", ALLREDUCE, "strict=true agent=off algorithm=ring transport=p2p simple_buffer=sender", "ring" },
+    { "direct_write", ALLREDUCE, "strict=true agent=off algorithm=ring transport=p2p simple_buffer=direct_write", "ring" },
+    { "direct_read", ALLREDUCE, "strict=true agent=off algorithm=ring transport=p2p simple_buffer=direct_read", "ring" },
     { "p2p_copy", ALLREDUCE, "strict=true agent=off algorithm=ring transport=p2p_copy", "ring" },
     { "one_shot_mapped", ALLREDUCE, "strict=true agent=off algorithm=one_shot_mapped", "one_shot_mapped" },
     { "two_shot", ALLREDUCE, "strict=true agent=off algorithm=two_shot", "two_shot" },

@@ -81,7 +81,8 @@ static gf_status run_kernel(gf_comm *comm, const struct gf_comm_buffers *buffers
     if (comm->plan->algorithm == GF_PLAN_LL128) {
         return gf_one_shot_allreduce(&comm->ll128, comm->plan, &call, &comm->config, &comm->execution, why);
     }
-    const struct gf_ring_call ring_call = { .data = data, .recv = buffers->recv, .recv_where = buffers->recv_where };
+    const struct gf_ring_call ring_call = { .data = data, .recv = buffers->recv, .recv_where = buffers->recv_where,
+                                            .mapped = comm->ring_direct ? &comm->mapped : NULL };
 
     return gf_ring_allreduce(&comm->ring, comm->plan, &ring_call, &comm->execution, why);
 }
@@ -151,6 +152,30 @@ static gf_status map_buffers(gf_comm *comm, const struct gf_comm_buffers *buffer
     return plan_and_connect(comm, count, type, op, 1u << comm->plan->algorithm, why);
 }
 
+/* Of a ring that shall go straight from buffer to buffer. Where not all ranks can map these, it goes by slots. */
+static gf_status map_for_ring(gf_comm *comm, const struct gf_comm_buffers *buffers, size_t count, enum gf_type type,
+                              enum gf_op op, struct gf_reason *why)
+{
+    const struct gf_mapped_buffers mine = { buffers->send, buffers->recv, buffers->send_where, buffers->recv_where, false };
+    struct gf_mapped *mapped = &comm->mapped;
+    struct gf_reason because = { "the ranks cannot map each other's buffers" };
+    gf_status status = mapped->device ? gf_mapped_enter(mapped, &mine, count, type, op, &because) : GF_ERR_UNSUPPORTED;
+
+    comm->ring_direct = status == GF_OK;
+    if (status == GF_OK) {
+        return GF_OK;
+    }
+    if (status != GF_ERR_UNSUPPORTED || comm->config.strict) {
+        gf_reason_set(why, "%s%.200s", status == GF_ERR_UNSUPPORTED ? "strict: the ring cannot go from buffer to buffer: " : "",
+                      because.text);
+        return status;
+    }
+    gf_log(comm->log, mapped->refused || !mapped->device ? GF_LOG_CALL : gf_comm_warning(comm),
+           "%s: the ring goes by slots, not from buffer to buffer: %s", comm->name, because.text);
+    mapped->refused |= mapped->device != NULL;
+    return GF_OK;
+}
+
 gf_status gf_comm_allreduce(gf_comm *comm, const struct gf_comm_buffers *buffers, size_t count, enum gf_type type, enum gf_op op,
                             struct gf_reason *why)
 {
@@ -171,6 +196,9 @@ gf_status gf_comm_allreduce(gf_comm *comm, const struct gf_comm_buffers *buffers
     }
     if (status == GF_OK && needs_mapping(comm->plan)) {
         status = map_buffers(comm, buffers, count, type, op, &local);
+    }
+    if (status == GF_OK && comm->plan->algorithm == GF_PLAN_RING && gf_buffer_is_direct(comm->config.simple_buffer)) {
+        status = map_for_ring(comm, buffers, count, type, op, &local);
     }
     if (status == GF_OK) {
         gf_log(comm->log, GF_LOG_CALL, "%s: allreduce of %zu %s, %s: %s", comm->name, count, gf_type_name(type),

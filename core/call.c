@@ -33,6 +33,28 @@ static gf_status connect_one_shot(gf_comm *comm, const struct gf_connect_setup *
     return GF_OK;
 }
 
+/* A ring that cannot go straight from buffer to buffer goes by its slots. */
+static gf_status connect_ring(gf_comm *comm, const struct gf_connect_setup *setup, struct gf_reason *why)
+{
+    struct gf_reason because = { "the ranks are on several nodes" };
+    int channels = comm->peers.blocks < GF_RING_CHANNELS ? comm->peers.blocks : GF_RING_CHANNELS;
+    gf_status status = gf_ring_connect(&comm->ring, channels, setup, why);
+
+    if (status != GF_OK || !gf_buffer_is_direct(comm->config.simple_buffer)) {
+        return status;
+    }
+    status = comm->peers.nodes > 1 ? GF_ERR_UNSUPPORTED : gf_mapped_connect(&comm->mapped, setup, &comm->watch, &because);
+    if (status == GF_ERR_UNSUPPORTED) {
+        gf_log(comm->log, gf_comm_warning(comm), "%s: the ring goes by slots, not from buffer to buffer: %s", comm->name,
+               because.text);
+        return GF_OK;
+    }
+    if (status != GF_OK) {
+        gf_reason_set(why, "%s", because.text);
+    }
+    return status;
+}
+
 /* Collective. The connections of one algorithm. */
 static gf_status connect_algorithm(gf_comm *comm, enum gf_algorithm algorithm, struct gf_reason *why)
 {
@@ -48,8 +70,7 @@ static gf_status connect_algorithm(gf_comm *comm, enum gf_algorithm algorithm, s
     case GF_PLAN_LL128:
         return gf_one_shot_connect(&comm->ll128, algorithm, &setup, why);
     case GF_PLAN_RING:
-        return gf_ring_connect(&comm->ring, comm->peers.blocks < GF_RING_CHANNELS ? comm->peers.blocks : GF_RING_CHANNELS,
-                               &setup, why);
+        return connect_ring(comm, &setup, why);
     case GF_PLAN_TWO_SHOT:
     case GF_PLAN_ONE_SHOT_MAPPED:
     case GF_PLAN_EXCHANGE:
@@ -80,6 +101,17 @@ static void describe_crossings(const struct gf_peers *peers, char *text, size_t 
     }
 }
 
+static void describe_direct(const gf_comm *comm, char *text, size_t bytes)
+{
+    enum gf_simple_buffer buffer = comm->config.simple_buffer;
+    size_t length = strlen(text);
+
+    if (gf_buffer_is_direct(buffer) && comm->mapped.device) {
+        snprintf(text + length, bytes - length, "%s", buffer == GF_BUFFER_DIRECT_READ
+                 ? ", and straight from its buffers" : ", results straight into the receiver's buffer");
+    }
+}
+
 /* Once an algorithm: why it was chosen, and how the data travels. */
 static void report_path(const gf_comm *comm, const struct gf_plan *plan)
 {
@@ -91,6 +123,7 @@ static void report_path(const gf_comm *comm, const struct gf_plan *plan)
         gf_pattern_describe(&comm->ll128.pattern, peers, sizeof peers);
     } else if (plan->algorithm == GF_PLAN_RING) {
         gf_pattern_describe(&comm->ring.pattern, peers, sizeof peers);
+        describe_direct(comm, peers, sizeof peers);
         describe_crossings(&comm->peers, peers, sizeof peers);
     }
     gf_log(comm->log, GF_LOG_PATH, "%s: %s%s%s%s", comm->name, plan->reason, peers[0] ? " (data goes " : "", peers,

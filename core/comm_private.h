@@ -39,6 +39,7 @@ struct gf_comm {
     struct gf_one_shot one_shot, ll128;
     struct gf_ring ring;
     struct gf_mapped mapped;
+    bool ring_direct;                  /* the ring of this call goes straight from buffer to buffer */
     void *host_state;
     unsigned connected, unavailable;   /* bit a: enum gf_algorithm a has its connections, or cannot have them; the same on all
                                           ranks */

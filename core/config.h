@@ -24,8 +24,20 @@ enum gf_force_protocol { GF_PROTOCOL_AUTO, GF_PROTOCOL_LL, GF_PROTOCOL_SIMPLE, G
 enum gf_mapped_use { GF_MAPPED_OFF, GF_MAPPED_KERNEL, GF_MAPPED_COPY, GF_MAPPED_AUTO };
 
 /* Whose memory holds the slots of a Simple FIFO: the sender stores into the receiver's, or the receiver loads from the
- * sender's. */
-enum gf_simple_buffer { GF_BUFFER_RECEIVER, GF_BUFFER_SENDER };
+ * sender's. DIRECT: likewise, but what lies in the buffers of the program at both ends goes from one to the other without a slot,
+ * where all ranks can map these. */
+enum gf_simple_buffer { GF_BUFFER_RECEIVER, GF_BUFFER_SENDER, GF_BUFFER_DIRECT_WRITE, GF_BUFFER_DIRECT_READ };
+
+static inline bool gf_buffer_is_direct(enum gf_simple_buffer buffer)
+{
+    return buffer == GF_BUFFER_DIRECT_WRITE || buffer == GF_BUFFER_DIRECT_READ;
+}
+
+/* Has the sender the slots? */
+static inline bool gf_buffer_at_sender(enum gf_simple_buffer buffer)
+{
+    return buffer == GF_BUFFER_SENDER || buffer == GF_BUFFER_DIRECT_READ;
+}
 
 /* Whether small operations go to the agent (core/agent.h), and how long it stays: as experience tells, or always agent_us. */
 enum gf_agent_use { GF_AGENT_OFF, GF_AGENT_AUTO, GF_AGENT_FIXED };

@@ -13,7 +13,8 @@
  * The sender writes slots and tails, the receiver heads, wherever they are; each polls words of its own memory only.
  *
  * A line of `tails` per channel holds the tail at 0 and the sizes of the slots from GF_LAYOUT_SIZES on: one agent writes both.
- * A line of `heads` per channel holds the head at 0.
+ * A line of `heads` per channel holds the head at 0. From GF_LAYOUT_ADDRESS on is the address word of who owns the slots: in the
+ * line which that end writes and the other one polls.
  */
 #ifndef GF_CORE_LAYOUT_H
 #define GF_CORE_LAYOUT_H
@@ -23,8 +24,9 @@
 
 #include "core/connector.h"
 
-enum { GF_LAYOUT_SIZES = 64, GF_LAYOUT_ANSWERS = 64 };    /* behind tail and head */
+enum { GF_LAYOUT_ADDRESS = 16, GF_LAYOUT_SIZES = 64, GF_LAYOUT_ANSWERS = 64 };    /* behind tail and head */
 
+_Static_assert(GF_LAYOUT_ADDRESS + GF_ADDRESS_WORDS * sizeof(uint64_t) <= GF_LAYOUT_SIZES, "the address is before the sizes");
 _Static_assert(GF_LAYOUT_SIZES + GF_FIFO_DEPTH * sizeof(uint32_t) <= GF_LINE, "tail and sizes fit one line");
 _Static_assert(GF_LAYOUT_ANSWERS + GF_FIFO_DEPTH * sizeof(uint64_t) <= GF_LINE, "head and answers fit one line");
 
@@ -71,6 +73,7 @@ static inline struct gf_conn gf_layout_conn(const struct gf_endpoint *endpoint, 
     return (struct gf_conn){
         .head = (uint64_t *)(void *)head_line,
         .answers = (uint64_t *)(void *)(head_line + GF_LAYOUT_ANSWERS),
+        .address = (uint64_t *)(void *)((shape->sender_buffer ? tail_line : head_line) + GF_LAYOUT_ADDRESS),
         .tail = (uint64_t *)(void *)tail_line,
         .size = (uint32_t *)(void *)(tail_line + GF_LAYOUT_SIZES),
         .slots = endpoint->slots + (size_t)channel * GF_FIFO_DEPTH * shape->slot_bytes,

@@ -6,6 +6,8 @@
 
 enum { SEND, RECV, FLAGS };
 
+_Static_assert(GF_REGISTRY_PLACES <= (int)GF_RING_PLACES, "a kernel of the ring knows all places");
+
 gf_status gf_mapped_enter(struct gf_mapped *m, const struct gf_mapped_buffers *buffers, size_t count, enum gf_type type,
                           enum gf_op op, struct gf_reason *why)
 {
@@ -42,6 +44,19 @@ gf_status gf_mapped_two_shot(struct gf_mapped *m, const struct gf_plan *plan, co
     }
     return gf_execution_run(e, few ? GF_KERNEL_ALLREDUCE_TWO_SHOT_FEW : GF_KERNEL_ALLREDUCE_TWO_SHOT, plan->blocks, plan->threads,
                             &work.task, few ? sizeof(struct gf_two_shot_few_work) : sizeof work, why);
+}
+
+void gf_mapped_fill_ring(const struct gf_mapped *m, int neighbour, struct gf_ring_direct_work *work)
+{
+    const struct gf_registry *registry = &m->registry;
+    const struct gf_registry_record *mine = registry->records[registry->rank];
+
+    for (int i = SEND; i <= RECV; i++) {
+        work->mine[i] = (uint64_t)mine->place[i] << GF_ADDRESS_OFFSET_BITS | mine->offset[i];
+    }
+    for (int place = 0; place < GF_REGISTRY_PLACES; place++) {
+        work->places[place] = registry->of[neighbour].kernel_base[place];
+    }
 }
 
 bool gf_mapped_in_place(const struct gf_mapped *m)

@@ -9,6 +9,7 @@
 #include "core/execute.h"
 #include "core/mapped.h"
 #include "core/plan.h"
+#include "kernels/ring_work.h"
 
 /* The buffers of one call, with what is known of them: see struct gf_registry_buffer. */
 struct gf_mapped_buffers {
@@ -33,6 +34,9 @@ bool gf_mapped_in_place(const struct gf_mapped *m);
 /* In place of gf_mapped_two_shot, for at most GF_LOCAL_INPUTS ranks. */
 gf_status gf_mapped_one_shot(struct gf_mapped *m, const struct gf_plan *plan, const struct gf_reduction *data,
                              struct gf_execution *e, struct gf_reason *why);
+
+/* After gf_mapped_enter has returned GF_OK: for that neighbour where these buffers are, and where its allocations are here. */
+void gf_mapped_fill_ring(const struct gf_mapped *m, int neighbour, struct gf_ring_direct_work *work);
 
 /* The work of a kernel that reduces for itself, in the order of the ranks: data->count elements, from element `first` on, of what
  * the first `inputs` ranks, of which there are at most GF_LOCAL_INPUTS, have entered with as their send buffers, into

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core/layout.h"
+#include "core/mapped_allreduce.h"
 
 static struct gf_connector *to_next(const struct gf_ring *ring)
 {
@@ -54,7 +55,7 @@ gf_status gf_ring_connect(struct gf_ring *ring, int channels, const struct gf_co
 {
     struct gf_connector_shape shape = {
         .channels = channels, .slot_bytes = setup->config->simple_slot_bytes,
-        .sender_buffer = setup->config->simple_buffer == GF_BUFFER_SENDER,
+        .sender_buffer = gf_buffer_at_sender(setup->config->simple_buffer),
     };
 
     const struct gf_peers *peers = setup->peers;
@@ -170,6 +171,17 @@ static void expect_steps(struct gf_ring *ring)
     gf_connector_expect(from_previous(ring), steps);
 }
 
+/* Straight to a neighbour's buffers: hosts move nothing, so nothing is lent. */
+static gf_status run_direct(struct gf_ring *ring, const struct gf_plan *plan, const struct gf_ring_work *slots,
+                            const struct gf_mapped *mapped, struct gf_execution *e, struct gf_reason *why)
+{
+    bool reads = to_next(ring)->shape.sender_buffer;
+    struct gf_ring_direct_work work = { .ring = *slots, .reads = reads };
+
+    gf_mapped_fill_ring(mapped, reads ? ring->previous : ring->next, &work);
+    return gf_execution_run(e, GF_KERNEL_ALLREDUCE_RING_DIRECT, plan->blocks, plan->threads, &work.ring.task, sizeof work, why);
+}
+
 gf_status gf_ring_allreduce(struct gf_ring *ring, const struct gf_plan *plan, const struct gf_ring_call *call,
                             struct gf_execution *e, struct gf_reason *why)
 {
@@ -180,6 +192,9 @@ gf_status gf_ring_allreduce(struct gf_ring *ring, const struct gf_plan *plan, co
     };
 
     ring->shape = shape_of(ring, plan, &call->data);
+    if (call->mapped) {
+        return run_direct(ring, plan, &work, call->mapped, e, why);
+    }
     work.lends = lend(ring, call);
     expect_steps(ring);
     enum gf_kernel kernel = work.lends ? GF_KERNEL_ALLREDUCE_RING_LENT : GF_KERNEL_ALLREDUCE_RING;

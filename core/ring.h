@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ring allreduce: the host side of GF_KERNEL_ALLREDUCE_RING. FIFOs to the next rank of the ring (gf_peers.ring) and from the one
- * before, a channel a block.
+ * Ring allreduce: the host side of GF_KERNEL_ALLREDUCE_RING and its kin. FIFOs to the next rank of the ring (gf_peers.ring) and
+ * from the one before, a channel a block.
  */
 #ifndef GF_CORE_RING_H
 #define GF_CORE_RING_H
 
 #include "core/connect.h"
 #include "core/execute.h"
+#include "core/mapped.h"
 #include "core/plan.h"
 
 /* Which bytes the steps of a launch carry. */
@@ -33,6 +34,8 @@ struct gf_ring_call {
     struct gf_reduction data;
     void *recv;                    /* user address of data.recv */
     const struct gf_pointer *recv_where;   /* what gf_driver_pointer says of it; null: not asked yet */
+    const struct gf_mapped *mapped;        /* all ranks have entered it with these buffers: straight from buffer to buffer, in the
+                                              direction that the slots have; null: by slots */
 };
 
 /* Collective, the same result on all ranks; after an error nothing is left behind. */

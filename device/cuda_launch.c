@@ -3,6 +3,7 @@
  * The kernels that nvcc compiled, embedded in this library as one fat binary: loaded into a context with its first launch.
  */
 #include "device/cuda_device.h"
+#include "kernels/ring_work.h"
 
 struct kernel {
     const char *name;
@@ -16,6 +17,7 @@ static const struct kernel table[GF_KERNEL_COUNT] = {
     [GF_KERNEL_ALLREDUCE_LL128_FEW] = { "gf_kernel_allreduce_ll128_few", sizeof(struct gf_one_shot_few_work) },
     [GF_KERNEL_ALLREDUCE_RING] = { "gf_kernel_allreduce_ring", sizeof(struct gf_ring_work) },
     [GF_KERNEL_ALLREDUCE_RING_LENT] = { "gf_kernel_allreduce_ring_lent", sizeof(struct gf_ring_work) },
+    [GF_KERNEL_ALLREDUCE_RING_DIRECT] = { "gf_kernel_allreduce_ring_direct", sizeof(struct gf_ring_direct_work) },
     [GF_KERNEL_ALLREDUCE_TWO_SHOT] = { "gf_kernel_allreduce_two_shot", sizeof(struct gf_two_shot_work) },
     [GF_KERNEL_ALLREDUCE_TWO_SHOT_FEW] = { "gf_kernel_allreduce_two_shot_few", sizeof(struct gf_two_shot_few_work) },
     [GF_KERNEL_EXCHANGE] = { "gf_kernel_exchange", sizeof(struct gf_exchange_work) },

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce, two ways: one-shot over LL lines for small messages, a ring over FIFOs for large ones.
- * All ranks get the same bits: one-shot reduces in rank order everywhere, and in the ring each element is reduced along one
- * path, whose result goes to all.
+ * One-shot allreduce over LL lines, for small messages. All ranks get the same bits: it reduces in rank order everywhere.
  */
 #ifndef GF_KERNELS_ALLREDUCE_H
 #define GF_KERNELS_ALLREDUCE_H
@@ -12,9 +10,7 @@
 #include "kernels/simple.h"
 #include "kernels/task.h"
 
-/* ---- one-shot ----
- *
- * Why two slots a peer suffice, with no head. In epoch e + 2 rank r overwrites the lines of epoch e at peer q; by then q
+/* Why two slots a peer suffice, with no head. In epoch e + 2 rank r overwrites the lines of epoch e at peer q; by then q
  * must have read them. Let each block of r and q take a fixed region of the slot in a launch. Then:
  *   - block b of r stores epoch e + 2 only after its whole team has read a line of e + 1 from block b of q, since each
  *     block sends at least one line an epoch, also when it has no data, and the team meets at a barrier between two epochs;
@@ -208,142 +204,6 @@ GF_INLINE void gf_allreduce_one_shot(const struct gf_team *team, const struct gf
             failed = gf_team_any(team, failed);
     }
     gf_task_finish(team, &work->task);
-}
-
-/* ---- ring ---- */
-
-/* What a block needs in each step. The connections are its own copies; `step` goes back at the end. */
-struct gf_ring {
-    const struct gf_ring_work *work;
-    struct gf_conn send, recv;
-    enum gf_type type;
-    enum gf_op op;
-};
-
-/* Where the data of a step of the allgather are. */
-struct gf_ring_lent {
-    bool came;                    /* in the receive buffer already */
-    bool stay;                    /* go from there to the next rank's, without a slot */
-};
-
-/* REPLACE and NO_OP are not symmetrical: they mean the data of the last rank and of the first one, which may come at any step. */
-GF_INLINE enum gf_op gf_ring_op(enum gf_op op, uint32_t rank, uint32_t ranks)
-{
-    if (op == GF_REPLACE || op == GF_NO_OP)
-        return rank == (op == GF_REPLACE ? ranks - 1 : 0) ? GF_REPLACE : GF_NO_OP;
-    return op;
-}
-
-/* The whole team, in step s of the allgather; null for a direction that it does not use. False: leave. */
-GF_INLINE bool gf_ring_look(const struct gf_team *team, struct gf_ring *ring, uint32_t lends, uint32_t s,
-                            const struct gf_conn *recv, const struct gf_conn *send, struct gf_ring_lent *lent)
-{
-    const struct gf_ring_work *work = ring->work;
-    enum gf_kernel_error error = GF_KERNEL_OK;
-    bool came = false, stay = false;
-    if (recv && s >= work->task.ranks && lends & GF_RING_RECV_LENT && team->thread == 0)
-        came = gf_fifo_came_lent(recv);
-    if (send && lends & GF_RING_SEND_LENT && team->thread == team->threads / 2)
-        error = gf_fifo_wait_answer(team, &work->task, send, &stay);
-    if (error != GF_KERNEL_OK)
-        gf_publish_error(team, work->task.error, error);
-    lent->came = gf_team_any(team, came);
-    lent->stay = gf_team_any(team, stay);
-    return !gf_team_any(team, error != GF_KERNEL_OK);
-}
-
-/* Step s of 2 · ranks - 1: reduce what came from the previous rank with our own (s < ranks), store what is final
- * (s ≥ ranks - 1), send it on; all in one pass. False: leave. */
-GF_INLINE bool gf_ring_step(const struct gf_team *team, struct gf_ring *ring, uint32_t lends, uint32_t s, uint64_t at,
-                            uint64_t bytes)
-{
-    const struct gf_ring_work *work = ring->work;
-    uint32_t ranks = work->task.ranks;
-    struct gf_conn *recv = s > 0 ? &ring->recv : NULL;
-    struct gf_conn *send = s < 2 * ranks - 2 ? &ring->send : NULL;
-    if (!gf_fifo_begin(team, &work->task, recv, send, (uint32_t)bytes))
-        return false;
-
-    const char *own = s < ranks ? (const char *)work->data.send + at : NULL;
-    char *out = s >= ranks - 1 ? (char *)work->data.recv + at : NULL;
-    struct gf_ring_lent lent = {false, false};
-    if (out && lends && !gf_ring_look(team, ring, lends, s, recv, send, &lent))
-        return false;
-
-    char *on = send && !lent.stay ? gf_fifo_slot(send) : NULL;
-    struct gf_move move;
-    move.a = lent.came ? out : recv ? gf_fifo_slot(recv) : own;
-    move.b = recv ? own : NULL;
-    move.more = NULL;
-    move.more_at = 0;
-    move.more_count = 0;
-    move.out = out && !lent.came ? out : on;
-    move.out2 = out && !lent.came ? on : NULL;
-    move.outs = NULL;
-    move.out_count = 0;
-    move.bytes = lends && !move.out ? 0 : bytes;
-    gf_move_chunk(team, move, ring->type, gf_ring_op(ring->op, work->task.rank, ranks));
-
-    gf_fifo_end(team, recv, send, (uint32_t)bytes);
-    return true;
-}
-
-/* Piece p of a round lies in the p-th share of the data, of which each block has a part, and goes through it slot by slot. So the
- * order in which an element is reduced depends on its share alone: from place p + 1 of the ring round to place p. False:
- * it has left. */
-GF_INLINE bool gf_ring_shares(const struct gf_team *team, struct gf_ring *ring, uint32_t lends, uint64_t total)
-{
-    uint32_t place = ring->work->place, ranks = ring->work->task.ranks;
-    uint64_t most = ring->send.slot_bytes, share = gf_even_share(total, ranks);
-    struct gf_range part = gf_block_range(team, share);
-    for (uint64_t first = part.begin; first < part.end; first += most) {
-        uint64_t length = part.end - first < most ? part.end - first : most;
-        for (uint32_t s = 0; s < 2 * ranks - 1; s++) {
-            uint32_t piece = (place + 2 * ranks - 1 - s) % ranks;
-            uint64_t at = piece * share + first < total ? piece * share + first : total;
-            uint64_t bytes = total - at < length ? total - at : length;
-            if (!gf_ring_step(team, ring, lends, s, at, bytes))
-                return false;
-        }
-    }
-    return true;
-}
-
-/* lends: of enum gf_ring_lends. */
-GF_INLINE void gf_ring_run(const struct gf_team *team, const struct gf_ring_work *work, uint32_t lends)
-{
-    uint64_t bytes = work->data.count * gf_element_bytes((enum gf_type)work->data.type);
-
-    if (work->task.ranks == 1) {
-        struct gf_range range = gf_block_range(team, bytes);
-        gf_copy_bytes(team, (char *)work->data.recv + range.begin, (const char *)work->data.send + range.begin,
-                      range.end - range.begin);
-    } else {
-        struct gf_ring ring = {work, work->send[team->block], work->recv[team->block],
-                               (enum gf_type)work->data.type, (enum gf_op)work->data.op};
-        gf_team_barrier(team);    /* all threads have their copies before one writes the steps back */
-        if (gf_ring_shares(team, &ring, lends, bytes) && lends & GF_RING_SEND_LENT && team->thread == 0) {
-            enum gf_kernel_error error = gf_fifo_wait_over(team, &work->task, &ring.send);
-            if (error != GF_KERNEL_OK)
-                gf_publish_error(team, work->task.error, error);
-        }
-        if (team->thread == 0) {
-            work->send[team->block].step = ring.send.step;
-            work->recv[team->block].step = ring.recv.step;
-        }
-    }
-    gf_task_finish(team, &work->task);
-}
-
-/* Nothing is lent: a kernel of its own, since the code for what is lent costs each step of it, too. */
-GF_INLINE void gf_allreduce_ring(const struct gf_team *team, const struct gf_ring_work *work)
-{
-    gf_ring_run(team, work, 0);
-}
-
-GF_INLINE void gf_allreduce_ring_lent(const struct gf_team *team, const struct gf_ring_work *work)
-{
-    gf_ring_run(team, work, work->lends);
 }
 
 #endif

@@ -106,7 +106,18 @@ GF_INLINE enum gf_kernel_error gf_fifo_wait_answer(const struct gf_team *team, c
     return error;
 }
 
-/* Sender, one thread: until all steps are over, so what was lent is its owner's again. */
+/* Who goes to the other end's buffers, one thread, before the first step of a launch: until that end has told where they are. */
+GF_INLINE enum gf_kernel_error gf_fifo_wait_address(const struct gf_team *team, const struct gf_task *task,
+                                                    const struct gf_conn *conn)
+{
+    enum gf_kernel_error error = GF_KERNEL_OK;
+    struct gf_wait wait = {0, 0};
+    while (error == GF_KERNEL_OK && !gf_observe_address(conn->address, conn->step))
+        error = gf_wait_more(team, task, &wait);
+    return error;
+}
+
+/* Sender, one thread: until all steps are over, so what was lent, or read where it lay, is its owner's again. */
 GF_INLINE enum gf_kernel_error gf_fifo_wait_over(const struct gf_team *team, const struct gf_task *task,
                                                  const struct gf_conn *send)
 {

@@ -11,6 +11,7 @@
 #include "kernels/local.h"
 #include "kernels/pack.h"
 #include "kernels/pull.h"
+#include "kernels/ring.h"
 #include "kernels/two_shot.h"
 
 extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
@@ -53,6 +54,13 @@ gf_kernel_allreduce_ring_lent(const __grid_constant__ struct gf_ring_work work)
 {
     struct gf_team team = gf_team_self();
     gf_allreduce_ring_lent(&team, &work);
+}
+
+extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)
+gf_kernel_allreduce_ring_direct(const __grid_constant__ struct gf_ring_direct_work work)
+{
+    struct gf_team team = gf_team_self();
+    gf_allreduce_ring_direct(&team, &work);
 }
 
 extern "C" __global__ void __launch_bounds__(GF_BLOCK_THREADS, 1)

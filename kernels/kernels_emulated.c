@@ -11,6 +11,7 @@
 #include "kernels/local.h"
 #include "kernels/pack.h"
 #include "kernels/pull.h"
+#include "kernels/ring.h"
 #include "kernels/two_shot.h"
 
 static void allreduce_one_shot(const struct gf_team *team, const void *work)
@@ -31,6 +32,11 @@ static void allreduce_ring(const struct gf_team *team, const void *work)
 static void allreduce_ring_lent(const struct gf_team *team, const void *work)
 {
     gf_allreduce_ring_lent(team, (const struct gf_ring_work *)work);
+}
+
+static void allreduce_ring_direct(const struct gf_team *team, const void *work)
+{
+    gf_allreduce_ring_direct(team, (const struct gf_ring_direct_work *)work);
 }
 
 static void allreduce_two_shot(const struct gf_team *team, const void *work)
@@ -87,6 +93,7 @@ const gf_emulated_kernel gf_emulated_kernels[GF_KERNEL_COUNT] = {
     [GF_KERNEL_ALLREDUCE_LL128_FEW] = allreduce_ll128,
     [GF_KERNEL_ALLREDUCE_RING] = allreduce_ring,
     [GF_KERNEL_ALLREDUCE_RING_LENT] = allreduce_ring_lent,
+    [GF_KERNEL_ALLREDUCE_RING_DIRECT] = allreduce_ring_direct,
     [GF_KERNEL_ALLREDUCE_TWO_SHOT] = allreduce_two_shot,
     [GF_KERNEL_ALLREDUCE_TWO_SHOT_FEW] = allreduce_two_shot,
     [GF_KERNEL_EXCHANGE] = exchange,

@@ -6,7 +6,8 @@ kernel_headers = kernels/work.h kernels/team.h kernels/item.h kernels/mutants.h 
 	kernels/ordered_host.h kernels/emulated_block.h kernels/emulated_table.h kernels/fifo.h kernels/ll.h kernels/ll128.h \
 	kernels/agent.h kernels/agent_few.h kernels/agent_pull.h kernels/exchange.h kernels/simple.h kernels/reduce.h \
 	kernels/allreduce.h kernels/allreduce_ll128.h \
-	kernels/census.h kernels/local.h kernels/pack.h kernels/pull.h kernels/task.h kernels/two_shot.h
+	kernels/census.h kernels/local.h kernels/pack.h kernels/pull.h \
+	kernels/ring.h kernels/ring_work.h kernels/task.h kernels/two_shot.h
 kernel_sources = kernels/kernels_emulated.c kernels/emulated_block.c
 
 # No fused multiply-add: results are to be those of the GPU build, to the bit.

@@ -32,6 +32,13 @@ enum gf_mutant {
     GF_MUTANT_BLIND_FLAG = 22,       /* a two-shot flag observed without an acquire */
     GF_MUTANT_NO_MEETING = 23,       /* a rank leaves a two-shot before its peers are done */
 
+    /* Of the ring that goes straight to the neighbour's buffers. */
+    GF_MUTANT_EARLY_EPOCH = 24,      /* the epoch of an address published before the words */
+    GF_MUTANT_RELAXED_ADDRESS = 25,  /* the same without a release */
+    GF_MUTANT_BLIND_ADDRESS = 26,    /* observed without an acquire */
+    GF_MUTANT_OLD_ADDRESS = 27,      /* an address of a launch before is believed */
+    GF_MUTANT_LEAVE_UNREAD = 28,     /* a rank leaves before its buffers have been read */
+
     GF_MUTANT_SPLIT_COMMAND = 31,    /* the agent believes a command by the flag of its first word */
     GF_MUTANT_RELAXED_COMMAND = 32,  /* the agent observes a command without an acquire */
     GF_MUTANT_EARLY_DONE = 33,       /* a command's end published before the block's barrier */

@@ -62,6 +62,28 @@ GF_INLINE uint64_t gf_observe_answer(const uint64_t *answer)
     return gf_load_acquire64(answer);
 }
 
+/* To the neighbour that goes straight to this rank's buffers: where they are in the launch whose first step this is. A release,
+ * of the words and of what was done to the buffers before: the neighbour may store there from now on, or load. It has taken the
+ * words of the launch before, which else would not have ended. */
+GF_INLINE void gf_publish_address(const struct gf_team *team, uint64_t *address, uint64_t step, const uint64_t *words)
+{
+    if (GF_MUTANT == GF_MUTANT_EARLY_EPOCH)
+        gf_store_release64(team, address, step + 1);
+    for (uint32_t i = 1; i < GF_ADDRESS_WORDS; i++)
+        gf_store_payload64(team, address + i, words[i - 1]);
+    if (GF_MUTANT == GF_MUTANT_RELAXED_ADDRESS)
+        gf_store_relaxed64(team, address, step + 1);
+    else if (GF_MUTANT != GF_MUTANT_EARLY_EPOCH)
+        gf_store_release64(team, address, step + 1);
+}
+
+/* Are the words behind it those of the launch whose first step this is? Those of a launch before are still there until then. */
+GF_INLINE bool gf_observe_address(const uint64_t *address, uint64_t step)
+{
+    uint64_t epoch = GF_MUTANT == GF_MUTANT_BLIND_ADDRESS ? gf_load_relaxed64(address) : gf_load_acquire64(address);
+    return GF_MUTANT == GF_MUTANT_OLD_ADDRESS ? epoch != 0 : epoch == step + 1;
+}
+
 /* Bytes in a slot: covered by the tail, as the payload is. */
 GF_INLINE void gf_store_size(const struct gf_team *team, uint32_t *size, uint32_t bytes)
 {

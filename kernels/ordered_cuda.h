@@ -172,8 +172,10 @@ GF_INLINE void gf_store_item(const struct gf_team *team, void *to, union gf_item
 
 /* Single pieces of payload, naturally aligned. The barriers around a step keep the compiler from moving them out of it. */
 GF_INLINE uint32_t gf_load_payload32(const void *from) { return *(const uint32_t *)from; }
+GF_INLINE uint64_t gf_load_payload64(const void *from) { return *(const uint64_t *)from; }
 GF_INLINE uint8_t gf_load_payload8(const void *from) { return *(const uint8_t *)from; }
 GF_INLINE void gf_store_payload32(const struct gf_team *team, void *to, uint32_t v) { (void)team; *(uint32_t *)to = v; }
+GF_INLINE void gf_store_payload64(const struct gf_team *team, void *to, uint64_t v) { (void)team; *(uint64_t *)to = v; }
 GF_INLINE void gf_store_payload8(const struct gf_team *team, void *to, uint8_t v) { (void)team; *(uint8_t *)to = v; }
 
 /* A word of so many bytes, a constant after inlining. Neighbours of what is loaded may be wanted soon: it may be cached. */

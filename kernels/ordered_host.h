@@ -136,8 +136,10 @@ GF_INLINE void gf_store_item(const struct gf_team *team, void *to, union gf_item
 }
 
 GF_INLINE uint32_t gf_load_payload32(const void *from) { uint32_t v; memcpy(&v, from, sizeof v); return v; }
+GF_INLINE uint64_t gf_load_payload64(const void *from) { uint64_t v; memcpy(&v, from, sizeof v); return v; }
 GF_INLINE uint8_t gf_load_payload8(const void *from) { return *(const uint8_t *)from; }
 GF_INLINE void gf_store_payload32(const struct gf_team *team, void *to, uint32_t v) { gf_store_payload(team, to, &v, sizeof v); }
+GF_INLINE void gf_store_payload64(const struct gf_team *team, void *to, uint64_t v) { gf_store_payload(team, to, &v, sizeof v); }
 GF_INLINE void gf_store_payload8(const struct gf_team *team, void *to, uint8_t v) { gf_store_payload(team, to, &v, sizeof v); }
 
 /* A word of so many bytes. */

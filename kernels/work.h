@@ -32,6 +32,7 @@ enum gf_kernel {
     GF_KERNEL_ALLREDUCE_LL128_FEW,  /* struct gf_one_shot_few_work */
     GF_KERNEL_ALLREDUCE_RING,       /* struct gf_ring_work, which lends nothing */
     GF_KERNEL_ALLREDUCE_RING_LENT,  /* struct gf_ring_work */
+    GF_KERNEL_ALLREDUCE_RING_DIRECT, /* struct gf_ring_direct_work */
     GF_KERNEL_ALLREDUCE_TWO_SHOT,   /* struct gf_two_shot_work */
     GF_KERNEL_ALLREDUCE_TWO_SHOT_FEW, /* struct gf_two_shot_few_work */
     GF_KERNEL_EXCHANGE,             /* struct gf_exchange_work */
@@ -54,6 +55,8 @@ enum gf_kernel {
  * step's into the receiver's own buffer instead of the slot: then GF_SIZE_LENT is added.
  * answers[slot] is such hosts' answer for a step: 2 * (step + 1), and 1 more if the data go from the sender's own buffer, so the
  * slot stays empty, and the buffer as it is until head says that the step is over.
+ * address is by what the end that owns no slots learns where the buffers of the other one are (kernels/ring_work.h): first an
+ * epoch, one more than the step at which its launch began, which tells that the words behind it are those of this launch.
  * Owner: core/connector.c allocates and fills it before the first launch; afterwards only the kernel at this end writes `step`,
  * at its end, so that the next launch goes on where it stopped. One kernel at a time uses a connection. */
 struct gf_conn {
@@ -64,8 +67,9 @@ struct gf_conn {
     uint64_t slot_bytes;         /* a multiple of GF_LINE */
     uint64_t step;               /* next step of this end */
     uint64_t *answers;           /* [GF_FIFO_DEPTH], beside head */
-    uint64_t reserved;
+    uint64_t *address;           /* [GF_ADDRESS_WORDS], beside head, or beside tail where the slots are at the sender */
 };
+enum { GF_ADDRESS_WORDS = 3 };   /* epoch, send buffer, receive buffer */
 #define GF_SIZE_LENT (1u << 31)
 GF_STATIC_ASSERT(sizeof(struct gf_conn) == 64, "host and device agree on gf_conn");
 
@@ -209,23 +213,6 @@ struct gf_agent_work {
     uint64_t linger_us;          /* how long to wait for the command after it */
 };
 GF_STATIC_ASSERT(sizeof(struct gf_agent_work) == 56, "host and device agree on gf_agent_work");
-
-/* Ring allreduce over Simple FIFOs: reduce-scatter, then allgather. One block a channel; block c owns send[c] to the next rank of
- * the ring, recv[c] from the one before, and the c-th part of each share of the data. */
-enum gf_ring_lends {             /* in the allgather, whose data are in the receive buffers at both ends */
-    GF_RING_SEND_LENT = 1,       /* hosts answer each step sent */
-    GF_RING_RECV_LENT = 2        /* what comes may come with GF_SIZE_LENT */
-};
-struct gf_ring_work {
-    struct gf_task task;
-    struct gf_reduction data;
-    struct gf_conn *send;        /* [channels] device memory */
-    struct gf_conn *recv;        /* [channels] device memory */
-    uint32_t channels;           /* = blocks of the launch */
-    uint32_t place;              /* of this rank in the ring: one more at the next one, 0 to ranks - 1 */
-    uint32_t lends;              /* of enum gf_ring_lends */
-    uint32_t reserved;
-};
 
 /* Two-shot allreduce over buffers that all ranks have mapped: rank r reduces the r-th part of the data, loading from all ranks'
  * buffers, and stores the result into all ranks' buffers. Block b of a rank does the b-th part of that.

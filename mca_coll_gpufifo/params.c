@@ -39,7 +39,8 @@ static const mca_base_var_enum_value_t protocol_values[] = {
     {GF_PROTOCOL_AUTO, "auto"}, {GF_PROTOCOL_LL, "ll"}, {GF_PROTOCOL_LL128, "ll128"}, {GF_PROTOCOL_SIMPLE, "simple"},
     {0, NULL}};
 static const mca_base_var_enum_value_t simple_buffer_values[] = {
-    {GF_BUFFER_RECEIVER, "receiver"}, {GF_BUFFER_SENDER, "sender"}, {0, NULL}};
+    {GF_BUFFER_RECEIVER, "receiver"}, {GF_BUFFER_SENDER, "sender"}, {GF_BUFFER_DIRECT_WRITE, "direct_write"},
+    {GF_BUFFER_DIRECT_READ, "direct_read"}, {0, NULL}};
 static const mca_base_var_enum_value_t pull_values[] = {
     {GF_FORCE_PULL_AUTO, "auto"}, {GF_FORCE_PULL_KERNEL, "kernel"}, {GF_FORCE_PULL_COPY_ENGINE, "copy_engine"}, {0, NULL}};
 static const mca_base_var_enum_value_t mapped_values[] = {
@@ -108,7 +109,8 @@ static void register_choices(mca_coll_gpufifo_component_t *component)
         MCA_BASE_VAR_TYPE_INT, protocol_values, OPAL_INFO_LVL_5, &component->protocol);
     gf_params_register_variable("simple_buffer",
         "Whose memory holds the slots of a Simple FIFO: receiver (the sender stores into them) or sender (the receiver loads "
-        "from them)",
+        "from them); direct_write and direct_read: likewise, but data that lie in the program's buffers at both ends go from "
+        "one to the other without a slot, where all ranks can map them",
         MCA_BASE_VAR_TYPE_INT, simple_buffer_values, OPAL_INFO_LVL_6, &component->simple_buffer);
     gf_params_register_variable("pull",
         "How a receiver fetches a message from the sender's memory: auto, kernel or copy_engine",

@@ -81,6 +81,7 @@ static struct gf_conn make_conn(struct kr *t, int sender, int receiver, int chan
     return (struct gf_conn){
         .head = (uint64_t *)((char *)kr_address(t, t->rank[sender].heads) + channel * GF_LINE),
         .tail = (uint64_t *)tail,
+        .address = (uint64_t *)((char *)kr_address(t, t->rank[sender].heads) + channel * GF_LINE) + 2,
         .size = (uint32_t *)(tail + GF_LINE / 2),
         .slots = fifo + (size_t)channel * GF_FIFO_DEPTH * t->shape.fifo_slot,
         .slot_bytes = t->shape.fifo_slot,

@@ -75,7 +75,8 @@ void kr_launch(struct kr *t, int r, enum gf_kernel kernel, int blocks, const voi
 /* ---- kernel_runs.c: launches on all ranks, for t->count elements of `send`, all of the next ticket ---- */
 typedef void kr_run(struct kr *t, enum gf_type type, enum gf_op op);
 
-kr_run kr_one_shot, kr_one_shot_few, kr_ll128, kr_ll128_few, kr_ring, kr_ring_lent, kr_two_shot, kr_two_shot_few, kr_local;
+kr_run kr_one_shot, kr_one_shot_few, kr_ll128, kr_ll128_few, kr_ring, kr_ring_lent, kr_ring_writes, kr_ring_reads, kr_two_shot,
+    kr_two_shot_few, kr_local;
 /* On one rank: what waits for nobody need not run on all. */
 void kr_local_at(struct kr *t, int r, enum gf_type type, enum gf_op op, int blocks);
 /* By a gf_agent a rank, which leaves at the end; waits for it. One piece only: see kr_piece_bytes. */

@@ -11,6 +11,7 @@
 #include "core/host_ordered.h"
 #include "core/pack_plan.h"
 #include "kernels/reduce.h"
+#include "kernels/ring_work.h"
 
 enum { WORD = 8, STRIDE = 16 };
 
@@ -69,14 +70,21 @@ void kr_ll128_few(struct kr *t, enum gf_type type, enum gf_op op)
     run_lines(t, type, op, GF_KERNEL_ALLREDUCE_LL128_FEW, true, true);
 }
 
+static struct gf_ring_work ring_work(struct kr *t, int r, enum gf_type type, enum gf_op op)
+{
+    struct gf_conn *conns = kr_address(t, t->rank[r].conns);
+
+    return (struct gf_ring_work){ .task = kr_task(t, r), .data = make_reduction(t, r, type, op), .send = conns,
+                                  .recv = conns + t->shape.channels, .channels = (uint32_t)t->shape.channels,
+                                  .place = (uint32_t)r };
+}
+
 static void run_ring(struct kr *t, enum gf_type type, enum gf_op op, enum gf_kernel kernel, uint32_t lends)
 {
     for (int r = 0; r < t->shape.ranks; r++) {
-        struct gf_conn *conns = kr_address(t, t->rank[r].conns);
-        struct gf_ring_work work = { .task = kr_task(t, r), .data = make_reduction(t, r, type, op), .send = conns,
-                                     .recv = conns + t->shape.channels, .channels = (uint32_t)t->shape.channels,
-                                     .place = (uint32_t)r, .lends = lends };
+        struct gf_ring_work work = ring_work(t, r, type, op);
 
+        work.lends = lends;
         kr_launch(t, r, kernel, t->shape.channels, &work, sizeof work);
     }
 }
@@ -90,6 +98,33 @@ void kr_ring(struct kr *t, enum gf_type type, enum gf_op op)
 void kr_ring_lent(struct kr *t, enum gf_type type, enum gf_op op)
 {
     run_ring(t, type, op, GF_KERNEL_ALLREDUCE_RING_LENT, GF_RING_RECV_LENT);
+}
+
+/* Each rank's buffers are two allocations, at places of their own. */
+static void run_ring_direct(struct kr *t, enum gf_type type, enum gf_op op, bool reads)
+{
+    int ranks = t->shape.ranks;
+
+    for (int r = 0; r < ranks; r++) {
+        int neighbour = (reads ? r + ranks - 1 : r + 1) % ranks;
+        struct gf_ring_direct_work work = { .ring = ring_work(t, r, type, op), .reads = reads };
+
+        for (int i = 0; i < 2; i++) {
+            work.mine[i] = (uint64_t)(2 * r + i) << GF_ADDRESS_OFFSET_BITS;
+            work.places[2 * neighbour + i] = kr_address(t, i == 0 ? t->rank[neighbour].send : t->rank[neighbour].recv);
+        }
+        kr_launch(t, r, GF_KERNEL_ALLREDUCE_RING_DIRECT, t->shape.channels, &work, sizeof work);
+    }
+}
+
+void kr_ring_writes(struct kr *t, enum gf_type type, enum gf_op op)
+{
+    run_ring_direct(t, type, op, false);
+}
+
+void kr_ring_reads(struct kr *t, enum gf_type type, enum gf_op op)
+{
+    run_ring_direct(t, type, op, true);
 }
 
 static void run_two_shot(struct kr *t, enum gf_type type, enum gf_op op, enum gf_kernel kernel, size_t bytes)

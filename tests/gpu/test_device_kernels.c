@@ -71,6 +71,8 @@ static void check_reductions(struct kr *t, enum gf_type type, enum gf_op op, uin
     }
     check_reduction(t, "ring allreduce", kr_ring, type, op, random);
     check_reduction(t, "ring allreduce that lends", kr_ring_lent, type, op, random);
+    check_reduction(t, "ring allreduce that writes into the next rank's buffer", kr_ring_writes, type, op, random);
+    check_reduction(t, "ring allreduce that reads the previous rank's buffers", kr_ring_reads, type, op, random);
     check_reduction(t, "two-shot allreduce", kr_two_shot, type, op, random);
     check_reduction(t, "two-shot allreduce of few", kr_two_shot_few, type, op, random);
     if (op == GF_SUM) {

@@ -7,7 +7,8 @@ endif
 dist_check_SCRIPTS += tests/model/run_models.sh
 EXTRA_DIST += tests/model/agent.pml tests/model/agent_post.pml tests/model/agent_relay.pml tests/model/agree.pml \
     tests/model/carrier.pml tests/model/census.pml tests/model/copy_double.pml tests/model/copy_tail.pml \
-	tests/model/fifo.pml tests/model/fifo_pull.pml tests/model/ll_one_shot.pml tests/model/ll128.pml tests/model/ll_wrap.pml \
+	tests/model/fifo.pml tests/model/fifo_direct.pml \
+	tests/model/fifo_pull.pml tests/model/ll_one_shot.pml tests/model/ll128.pml tests/model/ll_wrap.pml \
 	tests/model/offer.pml \
 	tests/model/pipe.pml tests/model/pull_gate.pml
 EXTRA_DIST += tests/model/agree_nodes.pml tests/model/net.pml tests/model/net_group.pml tests/model/net_loan.pml \

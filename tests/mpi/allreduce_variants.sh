@@ -37,6 +37,31 @@ run 3 +team=4 simple_slot_bytes=128 channels=2 algorithm=ring simple_buffer=send
     limit=16384 sizes
 run_prints "fetched from the sender's slots" 2 verbose=1 algorithm=ring simple_buffer=sender \
     tests/mpi/test_allreduce path=ring limit=16 sizes
+# Straight from buffer to buffer; strict, so that no other way is taken. Offsets that agree on no alignment, buffers in place on
+# some ranks and not on others, places that change.
+for way in direct_write direct_read; do
+    direct="algorithm=ring simple_buffer=$way"
+    for ranks in 2 3 5; do
+        run $ranks strict=1 $direct tests/mpi/test_allreduce path=ring limit=65536 sizes bits
+    done
+    run 3 +weak +torn +seed=5 strict=1 $direct tests/mpi/test_allreduce path=ring limit=16384 types sizes
+    run 3 +team=4 strict=1 simple_slot_bytes=128 channels=2 $direct tests/mpi/test_allreduce path=ring limit=16384 sizes
+    run 3 +weak +team=3 +blocks=16 strict=1 $direct tests/mpi/test_zerocopy path=ring offsets reuse
+    # Otherwise by slots, for all ranks alike, and said.
+    run 3 $direct tests/mpi/test_allreduce kinds
+    run_prints "by slots, not from buffer to buffer: .* another transport" 2 transport=shm $direct tests/mpi/test_allreduce \
+        path=ring limit=65536 sizes
+    run_prints "by slots, not from buffer to buffer: .* cannot be mapped" 2 +noipc $direct tests/mpi/test_allreduce path=ring \
+        limit=65536 sizes
+    run_prints "by slots, not from buffer to buffer: rank 1: the memory of rank 0" 2 fault=ipc_open:3@1 $direct \
+        tests/mpi/test_allreduce path=ring limit=65536 sizes
+    run_fails "strict: the ring cannot go from buffer to buffer" 2 strict=1 transport=shm $direct tests/mpi/test_allreduce \
+        limit=64 sizes
+done
+run_prints "results straight into the receiver's buffer" 2 verbose=1 algorithm=ring simple_buffer=direct_write \
+    tests/mpi/test_allreduce path=ring limit=16 sizes
+run_prints "slots, and straight from its buffers" 2 verbose=1 algorithm=ring simple_buffer=direct_read tests/mpi/test_allreduce \
+    path=ring limit=16 sizes
 own_gpu=$(cd "$runs_folder" && pwd)/own_gpu.sh
 for transport in p2p_copy shm_copy; do
     run 3 +weak +torn +seed=1 transport=$transport tests/mpi/test_allreduce path=ring limit=16384 sizes bits

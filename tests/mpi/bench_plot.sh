@@ -135,9 +135,10 @@ judge nonzero "cannot write /nowhere/plot.svg"
 runner=/nowhere/mpirun plot "" --plot "$folder/plot.text"
 judge nonzero "the end of its name must be the format"
 plot ""
-plotted allreduce:ll allreduce:ll128 allreduce:agent? allreduce:simple_receiver allreduce:simple_sender allreduce:p2p_copy \
-    allreduce:one_shot_mapped allreduce:two_shot allreduce:shm_ll allreduce:shm allreduce:shm_copy allreduce:host_sequenced \
-    allreduce:staged latency:pull_kernel latency:pull_agent? latency:pull_copy_engine latency:stage latency:pipe \
+plotted allreduce:ll allreduce:ll128 allreduce:agent? allreduce:simple_receiver allreduce:simple_sender \
+    allreduce:direct_write allreduce:direct_read allreduce:p2p_copy allreduce:one_shot_mapped allreduce:two_shot \
+    allreduce:shm_ll allreduce:shm allreduce:shm_copy allreduce:host_sequenced allreduce:staged latency:pull_kernel \
+    latency:pull_agent? latency:pull_copy_engine latency:stage latency:pipe \
     latency:staged
 plot solo --mechanisms two_shot,pull_kernel,pull_copy_engine,staged
 plotted latency:pull_kernel latency:pull_copy_engine allreduce:staged latency:staged

@@ -19,7 +19,7 @@ for round in $(seq "${PROPERTY_RUNS:-16}"); do
     simple=$picked
     protocol=auto
     [ "$algorithm" = ring ] || { pick auto ll ll128; protocol=$picked; }
-    pick receiver sender
+    pick receiver sender direct_write direct_read
     buffer=$picked
     pick 0 1 2 7
     channels=$picked

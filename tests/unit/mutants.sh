@@ -27,6 +27,11 @@
 #  21 RELAXED_FLAG            both, the same
 #  22 BLIND_FLAG              ThreadSanitizer only: x86 and the emulated device never reorder loads
 #  23 NO_MEETING              both: what peers have not stored yet; a race
+#  24 EARLY_EPOCH             both: data in the buffer of a call before, or a crash; a race
+#  25 RELAXED_ADDRESS         both, the same
+#  26 BLIND_ADDRESS           ThreadSanitizer only, as 22
+#  27 OLD_ADDRESS             both: data in the buffer of a call before
+#  28 LEAVE_UNREAD            both: what the program has written meanwhile; a race
 #  31 SPLIT_COMMAND           both: a command of words of two commands
 #  32 RELAXED_COMMAND         ThreadSanitizer only, as 2
 #  33 EARLY_DONE              both: an old result; a race
@@ -155,6 +160,10 @@ expect_failure plain 17 "end by the agent before the barrier"
 expect_failure plain 20 "flag before the barrier"
 expect_failure plain 21 "flag without release"
 expect_failure plain 23 "left before peers are done"
+expect_failure plain 24 "epoch before the address"
+expect_failure plain 25 "address without release"
+expect_failure plain 27 "an address of old"
+expect_failure plain 28 "left before all is read"
 expect_failure plain 40 "peer told when the copy starts"
 expect_failure plain 41 "slot given back when the copy starts"
 expect_failure plain 42 "copy without room"
@@ -189,6 +198,10 @@ expect_failure thread 20 "flag before the barrier"
 expect_failure thread 21 "flag without release"
 expect_failure thread 22 "flag without acquire"
 expect_failure thread 23 "left before peers are done"
+expect_failure thread 24 "epoch before the address"
+expect_failure thread 25 "address without release"
+expect_failure thread 26 "address without acquire"
+expect_failure thread 28 "left before all is read"
 expect_failure thread 40 "peer told when the copy starts"
 expect_failure thread 43 "kernel told before the flush"
 expect_failure thread 45 "size after tail"

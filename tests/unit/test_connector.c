@@ -192,6 +192,7 @@ static void test_words_of_two_agents_share_no_line(void **state)
         assert_int_equal((char *)conn.tail - receiver, (ptrdiff_t)layout.words + i * GF_LINE);
         assert_true((char *)conn.size > (char *)conn.tail && (char *)(conn.size + GF_FIFO_DEPTH) <= (char *)conn.tail + GF_LINE);
         assert_int_equal((size_t)(conn.slots - receiver), 2 * 1024 + (size_t)i * GF_FIFO_DEPTH * 256);
+        assert_true(conn.address > conn.head && conn.address + GF_ADDRESS_WORDS <= conn.answers);
         assert_true((char *)conn.tail >= receiver + layout.words && (char *)conn.tail + GF_LINE <= receiver + layout.bytes);
     }
     free(receiver);
@@ -218,6 +219,7 @@ static void test_the_buffer_may_be_at_the_sender(void **state)
         assert_int_equal((char *)conn.head - sender, i * GF_LINE);
         assert_int_equal((char *)conn.tail - receiver, 2 * 1024 + i * GF_LINE);
         assert_int_equal((size_t)(conn.slots - sender), 3 * GF_LINE + (size_t)i * GF_FIFO_DEPTH * 256);
+        assert_true(conn.address > conn.tail && (char *)(conn.address + GF_ADDRESS_WORDS) <= (char *)conn.size);
         assert_true(conn.slots + GF_FIFO_DEPTH * 256 <= sender + gf_connector_own_bytes(&c));
     }
     free(receiver);

@@ -169,7 +169,7 @@ static void test_end_waits_for_the_next_rank(void **state)
 
     (void)state;
     assert_ptr_not_equal(drain, MAP_FAILED);
-    for (enum gf_simple_buffer buffer = GF_BUFFER_RECEIVER; buffer <= GF_BUFFER_SENDER; buffer++) {
+    for (enum gf_simple_buffer buffer = GF_BUFFER_RECEIVER; buffer <= GF_BUFFER_DIRECT_READ; buffer++) {
         *drain = (struct drain){ .buffer = buffer };
         gftest_expect(2, drain_body, drain, SECONDS);
     }

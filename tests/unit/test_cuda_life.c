@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "device/cuda_device.h"
+#include "kernels/ring_work.h"
 #include "tests/support/fake_cuda_run.h"
 
 static gf_stream *make_stream(gf_device *device)
@@ -45,6 +46,7 @@ static const struct {
     [GF_KERNEL_ALLREDUCE_LL128_FEW] = { "gf_kernel_allreduce_ll128_few", sizeof(struct gf_one_shot_few_work) },
     [GF_KERNEL_ALLREDUCE_RING] = { "gf_kernel_allreduce_ring", sizeof(struct gf_ring_work) },
     [GF_KERNEL_ALLREDUCE_RING_LENT] = { "gf_kernel_allreduce_ring_lent", sizeof(struct gf_ring_work) },
+    [GF_KERNEL_ALLREDUCE_RING_DIRECT] = { "gf_kernel_allreduce_ring_direct", sizeof(struct gf_ring_direct_work) },
     [GF_KERNEL_ALLREDUCE_TWO_SHOT] = { "gf_kernel_allreduce_two_shot", sizeof(struct gf_two_shot_work) },
     [GF_KERNEL_ALLREDUCE_TWO_SHOT_FEW] = { "gf_kernel_allreduce_two_shot_few", sizeof(struct gf_two_shot_few_work) },
     [GF_KERNEL_EXCHANGE] = { "gf_kernel_exchange", sizeof(struct gf_exchange_work) },

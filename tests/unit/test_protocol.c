@@ -29,8 +29,9 @@ enum { WORLDS = 8 };
 enum { WORLDS = 24 };
 #endif
 
-static const char *const algorithm_names[] = { "ring", "one-shot", "two-shot", "one-shot over LL128" };
-enum { ALGORITHMS = 4 };
+static const char *const algorithm_names[] = { "ring", "one-shot", "two-shot", "one-shot over LL128", "ring that writes",
+                                               "ring that reads" };
+enum { ALGORITHMS = 6 };
 
 static uint64_t seed;
 
@@ -69,7 +70,7 @@ static void make_call(struct call *c, const struct world_shape *shape, uint64_t 
     size_t size = gf_type_size(type), most = MOST_BYTES / size;
     size_t count = 1 + scalar_random(random) % (scalar_random(random) % 2 ? 8 : most);
     c->call.algorithm = scalar_random(random) % ALGORITHMS;
-    c->call.blocks = c->call.algorithm == WORLD_RING ? shape->blocks : 1 + scalar_random(random) % shape->blocks;
+    c->call.blocks = 1 + scalar_random(random) % shape->blocks;
     c->call.data = (struct gf_reduction){ .count = count, .type = type, .op = op };
     c->in_place = scalar_random(random) % 2;
     c->offset = scalar_random(random) % 3 * (size < 8 ? size : 8);
@@ -117,6 +118,9 @@ static void *act(void *argument)
                      algorithm_names[call.algorithm], (int)error);
         else
             compare(a, c, i);
+        /* The program's again. */
+        memset(c->send[a->rank], i, sizeof c->send[a->rank]);
+        memset(c->recv[a->rank], i, sizeof c->recv[a->rank]);
     }
     return NULL;
 }

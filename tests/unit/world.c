@@ -11,11 +11,13 @@
 
 #include "base/clock.h"
 #include "kernels/emulated_table.h"
+#include "kernels/ring_work.h"
 #include "tests/unit/scalar.h"
 
 /* What one FIFO has beside its slots; words of different writers lie on lines of their own. */
 struct fifo_memory {
     _Alignas(GF_LINE) uint64_t head;
+    uint64_t address[GF_ADDRESS_WORDS];
     _Alignas(GF_LINE) uint64_t tail;
     uint32_t size[GF_FIFO_DEPTH];
 };
@@ -112,9 +114,10 @@ static void connect_rank(struct world *w, uint32_t r)
         size_t offset = c * GF_FIFO_DEPTH * shape->slot_bytes;
         struct fifo_memory *mine = &m->fifo[c], *theirs = &next->fifo[c];
         m->recv[c] = (struct gf_conn){ .head = &mine->head, .tail = &mine->tail, .size = mine->size, .slots = m->slots + offset,
-                                       .slot_bytes = shape->slot_bytes };
+                                       .slot_bytes = shape->slot_bytes, .address = mine->address };
         m->send[c] = (struct gf_conn){ .head = &theirs->head, .tail = &theirs->tail, .size = theirs->size,
-                                       .slots = next->slots + offset, .slot_bytes = shape->slot_bytes };
+                                       .slots = next->slots + offset, .slot_bytes = shape->slot_bytes,
+                                       .address = theirs->address };
     }
 }
 
@@ -207,7 +210,17 @@ static void launch_ring(struct world *w, struct rank_memory *m, const struct gf_
 {
     struct gf_ring_work work = { .task = *task, .data = call->data, .send = m->send, .recv = m->recv, .channels = call->blocks,
                                  .place = w->place[task->rank] };
-    run_kernel(w, m, GF_KERNEL_ALLREDUCE_RING, call->blocks, &work);
+    if (call->algorithm == WORLD_RING) {
+        run_kernel(w, m, GF_KERNEL_ALLREDUCE_RING, call->blocks, &work);
+        return;
+    }
+    /* All memory is one allocation, which has another place in each launch. */
+    struct gf_ring_direct_work direct = { .ring = work, .reads = call->algorithm == WORLD_RING_READS };
+    uint64_t place = task->ticket % GF_RING_PLACES, base = 1 << 12;
+    direct.places[place] = (char *)(uintptr_t)base;
+    direct.mine[0] = place << GF_ADDRESS_OFFSET_BITS | ((uintptr_t)call->data.send - base);
+    direct.mine[1] = place << GF_ADDRESS_OFFSET_BITS | ((uintptr_t)call->data.recv - base);
+    run_kernel(w, m, GF_KERNEL_ALLREDUCE_RING_DIRECT, call->blocks, &direct);
 }
 
 /* Waits for all ranks' buffers, as core/registry.c does; false: the world is over, or the time is up. */

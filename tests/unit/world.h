@@ -29,9 +29,10 @@ struct world;
 struct world *world_create(const struct world_shape *shape);
 void world_destroy(struct world *world);
 
-enum world_algorithm { WORLD_RING, WORLD_ONE_SHOT, WORLD_TWO_SHOT, WORLD_LL128 };
+/* The ring's last two: straight to the next rank's buffers, or from those of the one before. */
+enum world_algorithm { WORLD_RING, WORLD_ONE_SHOT, WORLD_TWO_SHOT, WORLD_LL128, WORLD_RING_WRITES, WORLD_RING_READS };
 
-/* One call as one rank makes it. blocks: of this launch, but for the ring any number up to the shape's, equal on all ranks. */
+/* One call as one rank makes it. blocks: of this launch, any number up to the shape's, equal on all ranks. */
 struct world_call {
     enum world_algorithm algorithm;
     uint32_t blocks;

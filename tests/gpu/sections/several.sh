@@ -34,6 +34,10 @@ allreduces() {
     try run $1 algorithm=one_shot_mapped $each $bench --max 64M
     try run $1 algorithm=host $each "$mpi/test_allreduce" path=host_sequenced limit=65536 sizes
     try run $1 algorithm=ring simple_buffer=sender $each "$mpi/test_allreduce" path=ring limit=1048576 sizes bits
+    for way in direct_write direct_read; do
+        try run $1 strict=1 algorithm=ring simple_buffer=$way $each "$mpi/test_allreduce" path=ring limit=1048576 sizes bits
+        try run $1 strict=1 algorithm=ring simple_buffer=$way $each "$mpi/test_zerocopy" rounds=200 path=ring reuse offsets
+    done
     try run $1 algorithm=two_shot $each "$mpi/test_zerocopy" rounds=200 path=two_shot reuse offsets
     try run $1 $each "$mpi/test_allreduce" types kinds
     try run $1 deterministic=1 $each "$mpi/test_order" path=one_shot,two_shot allreduce
