@@ -2,7 +2,8 @@
  *
  * Spin model of the starts of persistent operations (mca_coll_gpufifo/turns.h): RANKS ranks, of which 0 leads, have SLOTS
  * operations. Each rank starts each of them STARTS times, in any order of its own, and again as soon as it has ended; between two
- * starts of a slot it may have been freed and booked again, which changes nothing. A thread of each rank moves on what was started.
+ * starts of a slot it may have been freed and booked again, which changes nothing.
+ * A thread of each rank moves on what was started.
  * One operation is under way on a rank at a time, and ends when all ranks are in it.
  *
  * Checked: all ranks have the same operations in the same order; what a rank goes on with was started by all, so it waits for no
