@@ -333,6 +333,8 @@ void gf_pull_explain_pull(const gf_pull_engine *engine, const struct gf_pull *pu
 
     if (pull->posted) {
         gf_reason_set(reason, "by the agent, without a launch: at most %zu bytes", engine->config.agent_bytes);
+    } else if (pull->path == GF_PULL_KERNEL && engine->draining > 0) {
+        gf_reason_set(reason, "by copy engine: kernels of others fill the device");
     } else if (pull->path != gf_pull_choose(&engine->config, &route)) {
         gf_reason_set(reason, "by copy engine: no kernel reaches the memory of both ends");
     } else {

@@ -6,7 +6,8 @@
  *
  * A pull that has started ends by itself: the device stores the end into the offer, which both sides watch. The only work that
  * is left to gf_pull_engine_progress is to launch what was started, and to rescue kernels that cannot start because the
- * program's own fill the GPU: after config.start_us they are cancelled, and the copy engine does their work.
+ * program's own fill the GPU: after config.start_us they are cancelled, and the copy engine does their work, and that of all
+ * messages to come until a cancelled kernel has come and gone.
  *
  * Threads: an engine and its pulls are used by one thread at a time; the caller holds a lock round its calls where there are
  * several.
@@ -45,7 +46,7 @@ struct gf_pull {
     void *kernel_to;
     size_t bytes;
     bool to_host;
-    bool rescued;                  /* its kernel could not start */
+    bool kept_out;                 /* the device has no room for its kernel */
     bool ended;
     gf_status status;              /* once it has ended */
 };

@@ -89,7 +89,7 @@ struct gf_pull_engine {
     bool invites;                              /* the agent was wanted, and was not there */
     struct gf_pull_queue waiting;              /* for a launch, in the order in which they were started */
     uint32_t flying;                           /* flights that are not idle; atomic, for gf_pull_engine_trails */
-    uint32_t draining;
+    uint32_t draining;                         /* flights that are so: the device's load, as far as it concerns us */
     bool moved_on;                             /* a launch has ended since the last look at the clock */
     bool burst;                                /* messages come faster than one launch each */
     uint32_t turns;                            /* of progress */
@@ -135,6 +135,9 @@ void gf_pull_look_after_agent(gf_pull_engine *engine, uint64_t now);
 
 /* A launch has ended: those behind it have not been kept waiting by others till now. */
 void gf_flights_restart_clocks(gf_pull_engine *engine, uint64_t now);
+/* Has the device too little room for kernels of ours? It had when one was cancelled; that one, still queued, is the probe: with
+ * its coming and going there is room again. Looks afresh, and costs nothing where none was cancelled. */
+bool gf_pull_device_is_full(gf_pull_engine *engine);
 /* One step for a kernel flight that is not idle. */
 void gf_flight_rescue(gf_pull_engine *engine, struct gf_flight *flight, uint64_t now);
 /* Fails what the device will never end, since it has failed itself. */

@@ -96,7 +96,7 @@ static bool goes_by_host(const struct gf_pull *pull)
 {
     bool from_host = (pull->word & GF_OFFER_STATE_BITS) == GF_OFFER_MOVED;
 
-    return !pull->to_host && !from_host && (pull->rescued || pull->bytes <= GF_PULL_BOUNCE_BYTES);
+    return !pull->to_host && !from_host && (pull->kept_out || pull->bytes <= GF_PULL_BOUNCE_BYTES);
 }
 
 static gf_status copy_by_host(gf_pull_engine *engine, struct gf_flight *flight, const struct gf_pull *pull)
@@ -251,19 +251,13 @@ static void give_to_copies(gf_pull_engine *engine, struct gf_flight *flight)
     gf_flight_rest(engine, flight);
 }
 
-/* On a device that is known to be full small messages do not try to start; for large ones it is worth a try. */
-static bool goes_by_copy(const gf_pull_engine *engine, const struct gf_pull *pull)
-{
-    return pull->path != GF_PULL_KERNEL || (engine->draining > 0 && pull->bytes <= GF_PULL_BOUNCE_BYTES);
-}
-
 /* As many of those that wait as go together. */
 static void launch_kernel(gf_pull_engine *engine, struct gf_flight *flight)
 {
     struct gf_pull_shape shape;
     uint64_t bytes = 0;
 
-    while (engine->waiting.first && flight->count < GF_PULL_ITEMS && !goes_by_copy(engine, engine->waiting.first)) {
+    while (engine->waiting.first && flight->count < GF_PULL_ITEMS && engine->waiting.first->path == GF_PULL_KERNEL) {
         uint64_t more = padded(engine->waiting.first->bytes);
 
         if (bytes > 0 && bytes + more > MOST_BYTES) {
@@ -321,10 +315,14 @@ static bool is_time(gf_pull_engine *engine, uint32_t busy)
 
 void gf_flights_launch(gf_pull_engine *engine)
 {
+    bool full = gf_pull_device_is_full(engine);
+
     while (engine->waiting.first) {
-        if (goes_by_copy(engine, engine->waiting.first)) {
+        if (full || engine->waiting.first->path != GF_PULL_KERNEL) {
             struct gf_pull *pull = take_waiting(engine);
 
+            pull->kept_out |= pull->path == GF_PULL_KERNEL;
+            pull->path = GF_PULL_COPY_ENGINE;
             if (!launch_copy(engine, pull)) {
                 gf_pull_put_back(engine, pull);
                 return;

@@ -52,7 +52,7 @@ static void hand_over(gf_pull_engine *engine, struct gf_flight *flight, struct g
     }
     pull->flight = NULL;
     pull->path = GF_PULL_COPY_ENGINE;
-    pull->rescued = true;
+    pull->kept_out = true;
     engine->statistics.rescued++;
     gf_pull_put_back(engine, pull);
 }
@@ -152,6 +152,16 @@ static void drain(gf_pull_engine *engine, struct gf_flight *flight)
     }
     engine->draining--;
     gf_flight_rest(engine, flight);
+}
+
+bool gf_pull_device_is_full(gf_pull_engine *engine)
+{
+    for (int i = 0; i < GF_KERNEL_FLIGHTS && engine->draining > 0; i++) {
+        if (engine->flights[i].state == GF_FLIGHT_DRAINING) {
+            drain(engine, &engine->flights[i]);
+        }
+    }
+    return engine->draining > 0;
 }
 
 /* Launches that move nothing are looked for, not those that take their time: what is under way may be in front of this one, and

@@ -18,6 +18,7 @@ done
 programs
 programs +solo
 programs +noipc
+run 2 +filled,blocks=1 tests/mpi/test_pt2pt_legal "long kernel"
 run 2 +lingering tests/mpi/test_pt2pt_legal "freed before"
 if over_ucx; then
     programs

@@ -12,7 +12,7 @@
 
 #include "tests/mpi/pt2pt_buffers.h"
 
-enum { GO = 1, DATA = 2, CROWD = 1000, ROUNDS = 30, BURST = 300, SELF_BURST = 10 };
+enum { GO = 1, DATA = 2, CROWD = 1000, ROUNDS = 30, BURST = 300, SELF_BURST = 10, BESIDE = 6 };
 
 static const size_t sizes[] = {8, 67, 4096, 70000, 1 << 20, 5 << 20};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
@@ -90,7 +90,8 @@ static void pass(const struct ends *e, const struct buffer *from, struct buffer 
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
-/* The first rank's kernel runs on until messages from and to its device have been exchanged. freed: from where others have come
+/* The first rank's kernel runs on until messages from and to its device have been exchanged: more in turn than launches can be
+ * queued at a time. freed: from where others have come
  * before, so that these may still be mapped there. */
 static void exchange_beside_kernel(const struct ends *e, bool freed)
 {
@@ -112,7 +113,9 @@ static void exchange_beside_kernel(const struct ends *e, bool freed)
             start_kernel(e, &kernel, &thread);
         }
         MPI_Barrier(MPI_COMM_WORLD);
-        pass(e, &from, &to);
+        for (int k = 0; k < BESIDE; k++) {
+            pass(e, &from, &to);
+        }
         MPI_Barrier(MPI_COMM_WORLD);
         if (e->h->rank == 0) {
             end_kernel(&kernel, thread);
