@@ -13,18 +13,22 @@
 #include "bench/lines.h"
 #include "bench/table.h"
 
+/* A mechanism is measured, or also one of those of which the fastest is taken for the bench's own buffers. */
+enum use { UNUSED, MEASURED, RIVAL };
+
 /* What the table calls a mechanism. Some are for ranks whose kernels run at once, as those whose kernels wait for one another,
  * some for those that take turns. */
 static const struct tuned {
     enum bench_kind test;
     const char *mechanism, *word;
-    bool at_once, in_turn;
+    enum use at_once, in_turn;
 } all_tuned[] = {
-    { BENCH_ALLREDUCE, "ll", "one_shot", true, false }, { BENCH_ALLREDUCE, "simple_receiver", "ring", true, false },
-    { BENCH_ALLREDUCE, "two_shot", "two_shot", true, false }, { BENCH_ALLREDUCE, "host_sequenced", "host", false, true },
-    { BENCH_ALLREDUCE, "one_shot_mapped", "one_shot_mapped", false, true },
-    { BENCH_LATENCY, "pull_kernel", "kernel", true, true }, { BENCH_LATENCY, "pull_copy_engine", "copy_engine", true, false },
-    { BENCH_LATENCY, "stage", "stage", false, true },
+    { BENCH_ALLREDUCE, "ll", "one_shot", RIVAL, UNUSED }, { BENCH_ALLREDUCE, "simple_receiver", "ring", RIVAL, UNUSED },
+    { BENCH_ALLREDUCE, "two_shot", "two_shot", RIVAL, UNUSED }, { BENCH_ALLREDUCE, "host_sequenced", "host", UNUSED, RIVAL },
+    { BENCH_ALLREDUCE, "one_shot_mapped", "one_shot_mapped", UNUSED, RIVAL },
+    { BENCH_LATENCY, "pull_kernel", "kernel", RIVAL, RIVAL }, { BENCH_LATENCY, "pull_copy_engine", "copy_engine", RIVAL, UNUSED },
+    { BENCH_LATENCY, "pull_agent", "agent", RIVAL, UNUSED }, { BENCH_LATENCY, "stage", "stage", MEASURED, RIVAL },
+    { BENCH_LATENCY, "pipe", "pipe", MEASURED, MEASURED },
 };
 
 /* What they do, as the table calls it. */
@@ -62,14 +66,14 @@ static bool is_at_once(const struct mechanism *mechanism, const struct bench_opt
 {
     const struct tuned *tuned = tuned_of(mechanism);
 
-    return is_wanted(tuned, options) && tuned->at_once;
+    return is_wanted(tuned, options) && tuned->at_once != UNUSED;
 }
 
 static bool is_in_turn(const struct mechanism *mechanism, const struct bench_options *options)
 {
     const struct tuned *tuned = tuned_of(mechanism);
 
-    return is_wanted(tuned, options) && tuned->in_turn;
+    return is_wanted(tuned, options) && tuned->in_turn != UNUSED;
 }
 
 /* How the communicator's ranks share devices is a line of the component's, the machine some of the bench's. */
@@ -113,13 +117,21 @@ static bool is_of(const struct line *line, const struct function *function)
     return line->mechanism->test == function->test;
 }
 
+static bool is_rival(const struct tune *tune, const struct line *line)
+{
+    const struct tuned *tuned = tuned_of(line->mechanism);
+
+    return (strcmp(tune->topology, "turns") == 0 ? tuned->in_turn : tuned->at_once) == RIVAL;
+}
+
+/* Null: none of the rivals was measured at this size. */
 static const struct line *fastest(const struct tune *tune, const struct function *function, size_t bytes)
 {
     const struct line *best = NULL;
 
     for (int i = 0; i < tune->lines.count; i++) {
         const struct line *line = &tune->lines.line[i];
-        double us = is_of(line, function) ? us_of(tune, line, bytes) : -1;
+        double us = is_of(line, function) && is_rival(tune, line) ? us_of(tune, line, bytes) : -1;
 
         if (us >= 0 && (!best || us < us_of(tune, best, bytes))) {
             best = line;
@@ -168,6 +180,8 @@ static void write_rows(FILE *out, const void *ctx)
 
 static void report_size(const struct tune *tune, const struct function *function, size_t bytes)
 {
+    const struct line *best = fastest(tune, function, bytes);
+
     printf("\n%11zu", bytes);
     for (int i = 0; i < tune->lines.count; i++) {
         const struct line *line = &tune->lines.line[i];
@@ -182,7 +196,7 @@ static void report_size(const struct tune *tune, const struct function *function
             printf("  %15.2f", us);
         }
     }
-    printf("  %s", tuned_of(fastest(tune, function, bytes)->mechanism)->word);
+    printf("  %s", best ? tuned_of(best->mechanism)->word : "-");
 }
 
 static void report_figures(const struct tune *tune, const struct function *function)
@@ -207,6 +221,10 @@ static void report_cliffs(const struct tune *tune, const struct function *functi
 
     for (size_t bytes = size_after(tune, function, 0), larger; (larger = size_after(tune, function, bytes)) > 0; bytes = larger) {
         const struct line *line = fastest(tune, function, bytes), *next = fastest(tune, function, larger);
+
+        if (!line || !next) {
+            continue;
+        }
         double us = us_of(tune, line, bytes), larger_us = us_of(tune, next, larger);
 
         if (cliff_between(bytes, us, larger, larger_us) != CLIFF_NONE) {

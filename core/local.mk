@@ -26,6 +26,7 @@ libgfcore_la_SOURCES += \
     core/layout.h \
     core/linger.c core/linger.h \
     core/mapped.c core/mapped.h core/mapped_allreduce.c core/mapped_allreduce.h core/mapped_call.c core/mapped_call.h \
+    core/message_sizes.c core/message_sizes.h \
     core/offer.h core/offer_board.c core/offer_board.h core/offer_entries.h core/offer_move.c \
     core/one_shot.c core/one_shot.h \
     core/pack_plan.c core/pack_plan.h \

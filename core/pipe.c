@@ -3,6 +3,7 @@
  * What both ends of a pipe need.
  */
 #include "base/clock.h"
+#include "core/message_sizes.h"
 #include "core/peers.h"
 #include "core/pipe_memory.h"
 
@@ -12,7 +13,7 @@ void gf_pipe_config_default(struct gf_pipe_config *config)
         .chunk_bytes = (size_t)512 * 1024,
         .slots = 24,
         .depth = 8,
-        .least_bytes = (size_t)256 * 1024,
+        .least_bytes = gf_message_sizes_of(NULL).pipe,
     };
 }
 

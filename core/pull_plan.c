@@ -16,11 +16,15 @@ enum { WARP = 32, LEAST_THREADS = 64, THREAD_BYTES = 16, MIB = 1 << 20 };
 
 static void tune(struct gf_pull_config *config, const struct gf_tuning *tuning)
 {
-    config->copy_engine_bytes = gf_tuning_message_least(tuning, GF_TOPOLOGY_SHARED, GF_PULL_COPY_ENGINE, GF_PULL_KERNEL,
+    config->copy_engine_bytes = gf_tuning_message_least(tuning, GF_TOPOLOGY_SHARED, GF_WAY_COPY_ENGINE, GF_WAY_KERNEL,
                                                         config->copy_engine_bytes);
-    config->peer_engine_bytes = gf_tuning_message_least(tuning, GF_TOPOLOGY_DEVICES, GF_PULL_COPY_ENGINE, GF_PULL_KERNEL,
-                                                         config->peer_engine_bytes);
-    config->solo_bytes = gf_tuning_message_least(tuning, GF_TOPOLOGY_TURNS, GF_PULL_KERNEL, GF_PULL_STAGE, config->solo_bytes);
+    config->peer_engine_bytes = gf_tuning_message_least(tuning, GF_TOPOLOGY_DEVICES, GF_WAY_COPY_ENGINE, GF_WAY_KERNEL,
+                                                        config->peer_engine_bytes);
+    config->solo_bytes = gf_tuning_message_least(tuning, GF_TOPOLOGY_TURNS, GF_WAY_KERNEL, GF_WAY_STAGE, config->solo_bytes);
+    for (enum gf_topology t = GF_TOPOLOGY_COUNT; t-- > 0;) {       /* a process has one, of the first topology that tells */
+        config->host_kernel_bytes = gf_tuning_message_least(tuning, t, GF_WAY_COPY_ENGINE_TO_HOST, GF_WAY_KERNEL_TO_HOST,
+                                                            config->host_kernel_bytes);
+    }
 }
 
 void gf_pull_config_default(struct gf_pull_config *config)

@@ -146,28 +146,28 @@ bool gf_tuning_is_least(const struct gf_tuning *tuning, enum gf_topology topolog
 
 enum { MESSAGE_RANKS = 2 };
 
-double gf_tuning_message_us(const struct gf_tuning *tuning, enum gf_topology topology, enum gf_pull_path path, size_t bytes)
+double gf_tuning_message_us(const struct gf_tuning *tuning, enum gf_topology topology, enum gf_message_way way, size_t bytes)
 {
-    const struct subject subject = { GF_TUNED_MESSAGE, topology, (int)path };
+    const struct subject subject = { GF_TUNED_MESSAGE, topology, (int)way };
 
     return tells(tuning, &subject) ? us_of(tuning, &subject, MESSAGE_RANKS, bytes) : -1;
 }
 
-/* Does `path` take longer? */
-static bool loses(const struct gf_tuning *tuning, enum gf_topology topology, enum gf_pull_path path, enum gf_pull_path rival,
+/* Does `way` take longer? */
+static bool loses(const struct gf_tuning *tuning, enum gf_topology topology, enum gf_message_way way, enum gf_message_way rival,
                   size_t bytes)
 {
-    return gf_tuning_message_us(tuning, topology, path, bytes) > gf_tuning_message_us(tuning, topology, rival, bytes);
+    return gf_tuning_message_us(tuning, topology, way, bytes) > gf_tuning_message_us(tuning, topology, rival, bytes);
 }
 
 /* Between neighbouring rows figures lie on lines, so there is one crossing at most. */
-static size_t crossing(const struct gf_tuning *tuning, enum gf_topology topology, enum gf_pull_path path, enum gf_pull_path rival,
-                       size_t lost, size_t won)
+static size_t crossing(const struct gf_tuning *tuning, enum gf_topology topology, enum gf_message_way way,
+                       enum gf_message_way rival, size_t lost, size_t won)
 {
     while (won - lost > 1) {
         size_t middle = lost + (won - lost) / 2;
 
-        if (loses(tuning, topology, path, rival, middle)) {
+        if (loses(tuning, topology, way, rival, middle)) {
             lost = middle;
         } else {
             won = middle;
@@ -176,25 +176,25 @@ static size_t crossing(const struct gf_tuning *tuning, enum gf_topology topology
     return won;
 }
 
-size_t gf_tuning_message_least(const struct gf_tuning *tuning, enum gf_topology topology, enum gf_pull_path path,
-                               enum gf_pull_path rival, size_t unknown)
+size_t gf_tuning_message_least(const struct gf_tuning *tuning, enum gf_topology topology, enum gf_message_way way,
+                               enum gf_message_way rival, size_t unknown)
 {
     size_t lost = 0, won = SIZE_MAX, last = 1;
 
-    if (gf_tuning_message_us(tuning, topology, path, 1) < 0 || gf_tuning_message_us(tuning, topology, rival, 1) < 0) {
+    if (gf_tuning_message_us(tuning, topology, way, 1) < 0 || gf_tuning_message_us(tuning, topology, rival, 1) < 0) {
         return unknown;
     }
     for (size_t i = 0; i < tuning->count; i++) {
         size_t bytes = tuning->rows[i].bytes;
 
         last = bytes > last ? bytes : last;
-        lost = bytes > lost && loses(tuning, topology, path, rival, bytes) ? bytes : lost;
+        lost = bytes > lost && loses(tuning, topology, way, rival, bytes) ? bytes : lost;
     }
-    if (loses(tuning, topology, path, rival, last)) {
+    if (loses(tuning, topology, way, rival, last)) {
         return SIZE_MAX;               /* beyond all rows both grow in proportion */
     }
     for (size_t i = 0; i < tuning->count; i++) {
         won = tuning->rows[i].bytes > lost && tuning->rows[i].bytes < won ? tuning->rows[i].bytes : won;
     }
-    return crossing(tuning, topology, path, rival, lost, won);
+    return crossing(tuning, topology, way, rival, lost, won);
 }

@@ -12,7 +12,7 @@
  *     message shared 2 kernel 8 8.8
  *
  * Words are parted by blanks; the order of the rows does not matter. Topologies: shared, turns, devices. Algorithms of allreduce:
- * one_shot, ring, two_shot, one_shot_mapped, host; of message, whose ranks are 2: kernel, copy_engine, stage.
+ * one_shot, ring, two_shot, one_shot_mapped, host; of message, whose ranks are 2, its ways: enum gf_message_way.
  */
 #ifndef GF_CORE_TUNING_H
 #define GF_CORE_TUNING_H
@@ -35,10 +35,25 @@ enum gf_topology {
 
 enum gf_tuned { GF_TUNED_ALLREDUCE, GF_TUNED_MESSAGE };
 
+/* Ways of a message, in pairs of which the faster one is taken: the word of each in a file, without GF_WAY_. */
+enum gf_message_way {
+    GF_WAY_KERNEL = GF_PULL_KERNEL,                /* fetched from device memory into device memory */
+    GF_WAY_COPY_ENGINE = GF_PULL_COPY_ENGINE,      /* likewise; rival: kernel */
+    GF_WAY_STAGE = GF_PULL_STAGE,                  /* through host memory, as a whole; rivals: kernel (in turns), pipe */
+    GF_WAY_AGENT,                                  /* fetched without a launch; rival: kernel */
+    GF_WAY_KERNEL_TO_HOST,                         /* fetched into pinned host memory */
+    GF_WAY_COPY_ENGINE_TO_HOST,                    /* likewise; rival: kernel_to_host */
+    GF_WAY_PIPE,                                   /* through host memory, in pieces; rival: stage */
+    GF_WAY_PACK,                                   /* data with gaps, packed in device memory */
+    GF_WAY_PACK_STAGE,                             /* the same, packed in host memory; rival: pack */
+    GF_WAY_NET,                                    /* between nodes by the network */
+    GF_WAY_CHUNKS                                  /* the same, in chunks over MPI; rival: net */
+};
+
 struct gf_tuning_row {
     enum gf_topology topology;
     int ranks;                     /* 2 to GF_MAX_RANKS; of a message 2 */
-    int algorithm;                 /* enum gf_algorithm; of a message enum gf_pull_path */
+    int algorithm;                 /* enum gf_algorithm; of a message enum gf_message_way */
     size_t bytes;                  /* at least 1 */
     double us;                     /* above 0 */
     enum gf_tuned function;
@@ -71,12 +86,12 @@ bool gf_tuning_is_least(const struct gf_tuning *tuning, enum gf_topology topolog
                         unsigned rivals, size_t bytes, enum gf_algorithm *rival);
 
 /* What a message takes, as above, but of each topology by rows of its own; negative: no row tells. */
-double gf_tuning_message_us(const struct gf_tuning *tuning, enum gf_topology topology, enum gf_pull_path path, size_t bytes);
+double gf_tuning_message_us(const struct gf_tuning *tuning, enum gf_topology topology, enum gf_message_way way, size_t bytes);
 
-/* The least number of bytes from which on messages by `path` take no longer than by `rival`, whatever their size; SIZE_MAX: there
+/* The least number of bytes from which on messages by `way` take no longer than by `rival`, whatever their size; SIZE_MAX: there
  * is none. Where the table does not tell of both: `unknown`. */
-size_t gf_tuning_message_least(const struct gf_tuning *tuning, enum gf_topology topology, enum gf_pull_path path,
-                               enum gf_pull_path rival, size_t unknown);
+size_t gf_tuning_message_least(const struct gf_tuning *tuning, enum gf_topology topology, enum gf_message_way way,
+                               enum gf_message_way rival, size_t unknown);
 
 /* Does it tell of this algorithm of allreduce at all, for ranks of this topology? */
 bool gf_tuning_tells(const struct gf_tuning *tuning, enum gf_topology topology, enum gf_algorithm algorithm);

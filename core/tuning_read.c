@@ -24,8 +24,11 @@ static const struct word topologies[] = {
 static const struct word algorithms[] = {
     { "one_shot", GF_PLAN_ONE_SHOT }, { "ring", GF_PLAN_RING }, { "two_shot", GF_PLAN_TWO_SHOT },
     { "one_shot_mapped", GF_PLAN_ONE_SHOT_MAPPED }, { "host", GF_PLAN_HOST }, { NULL, 0 } };
-static const struct word paths[] = {
-    { "kernel", GF_PULL_KERNEL }, { "copy_engine", GF_PULL_COPY_ENGINE }, { "stage", GF_PULL_STAGE }, { NULL, 0 } };
+static const struct word ways[] = {
+    { "kernel", GF_WAY_KERNEL }, { "copy_engine", GF_WAY_COPY_ENGINE }, { "stage", GF_WAY_STAGE }, { "agent", GF_WAY_AGENT },
+    { "kernel_to_host", GF_WAY_KERNEL_TO_HOST }, { "copy_engine_to_host", GF_WAY_COPY_ENGINE_TO_HOST }, { "pipe", GF_WAY_PIPE },
+    { "pack", GF_WAY_PACK }, { "pack_stage", GF_WAY_PACK_STAGE }, { "net", GF_WAY_NET }, { "chunks", GF_WAY_CHUNKS },
+    { NULL, 0 } };
 
 /* Of which there are rows. By enum gf_tuned. */
 static const struct function {
@@ -37,7 +40,8 @@ static const struct function {
 } functions[] = {
     { "allreduce", algorithms, "is no algorithm: write one_shot, ring, two_shot, one_shot_mapped or host",
       GF_MAX_RANKS, "is no number of ranks: write one from 2 to 64" },
-    { "message", paths, "is no way of a message: write kernel, copy_engine or stage",
+    { "message", ways, "is no way of a message: write kernel, copy_engine, stage, agent, kernel_to_host, copy_engine_to_host, "
+                       "pipe, pack, pack_stage, net or chunks",
       2, "is no number of ranks of a message: write 2" },
     { NULL, NULL, NULL, 0, NULL } };
 

@@ -3,6 +3,7 @@
 # The component: opening and settings, modules, the agreement between ranks, and what of MPI maps to what of ours.
 mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/component.c mca_coll_gpufifo/params.c mca_coll_gpufifo/pvars.c mca_coll_gpufifo/pvars.h \
+    mca_coll_gpufifo/tuned_sizes.c mca_coll_gpufifo/tuned_sizes.h \
     mca_coll_gpufifo/choice.c mca_coll_gpufifo/choice.h mca_coll_gpufifo/number.c mca_coll_gpufifo/number.h \
     mca_coll_gpufifo/module.c mca_coll_gpufifo/module.h mca_coll_gpufifo/ordered.c mca_coll_gpufifo/ordered.h \
     mca_coll_gpufifo/ompi_abi.h mca_coll_gpufifo/error.c \

@@ -24,9 +24,13 @@ static void register_number(const char *name, const char *help, int *storage)
     gf_params_register_variable(name, help, MCA_BASE_VAR_TYPE_INT, NULL, OPAL_INFO_LVL_6, storage);
 }
 
+void gf_net_params_default(struct gf_net_params *params)
+{
+    *params = (struct gf_net_params){.gid_index = -1, .group = 1};
+}
+
 void gf_net_params_register(struct gf_net_params *params)
 {
-    *params = (struct gf_net_params){.gid_index = -1, .group = 1, .message_bytes = (size_t)256 * 1024};
     gf_params_register_variable("net_adapter",
         "The adapter that verbs uses, as mlx5_0; empty: the one nearest to the device",
         MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_5, &params->adapter);

@@ -24,7 +24,10 @@ struct gf_net_params {
     size_t message_bytes;
 };
 
-/* Registers them, with their defaults. */
+/* Their defaults, but for message_bytes (tuned_sizes.h). */
+void gf_net_params_default(struct gf_net_params *params);
+
+/* Registers them, with the defaults that are there. */
 void gf_net_params_register(struct gf_net_params *params);
 
 /* Was gpufifo built for it? */

@@ -8,12 +8,12 @@
 
 #include "core/fault.h"
 #include "core/forced.h"
-#include "core/pull_plan.h"
-#include "core/tuning.h"
+#include "core/message_sizes.h"
 #include "kernels/work.h"
 #include "mca_coll_gpufifo/choice.h"
 #include "mca_coll_gpufifo/module.h"
 #include "mca_coll_gpufifo/number.h"
+#include "mca_coll_gpufifo/tuned_sizes.h"
 
 /* A slot holds at least one line, and beyond 64 MiB there is nothing to gain. core/comm.c has the same limits. */
 enum { SLOT_LOWEST = GF_LINE, SLOT_HIGHEST = 64 << 20 };
@@ -21,7 +21,6 @@ enum { SLOT_LOWEST = GF_LINE, SLOT_HIGHEST = 64 << 20 };
 enum {
     DEFAULT_PRIORITY = 90,
     DEFAULT_ONE_SHOT_BYTES = 256 << 10,
-    DEFAULT_PACK_BYTES = 32 << 10, /* an estimate: the way through host memory takes longer than a second launch */
     DEFAULT_NET_BYTES = 1 << 20,   /* until it is measured */
     HIGHEST_BASE_PRIORITY = 40     /* of the components that any Open MPI comes with, all algorithms: inter; tuned has 30 */
 };
@@ -219,30 +218,18 @@ static void set_defaults(mca_coll_gpufifo_component_t *component)
         .agent_blocks = 0, .agent_start_us = 300, .net_bytes = DEFAULT_NET_BYTES,
     };
     gf_pipe_config_default(&component->pipe);
-    component->pack_bytes = DEFAULT_PACK_BYTES;
-    component->agent_message_bytes = GF_PULL_COMMAND_MOST;    /* on one H200 the agent is faster for all of them */
 }
 
 int gf_params_register(mca_coll_gpufifo_component_t *component)
 {
     set_defaults(component);
+    gf_net_params_default(&component->net_params);
+    gf_tuned_sizes_default(component);
     register_choices(component);
     register_sizes(component);
     register_nodes(component);
     gf_net_params_register(&component->net_params);
     return OMPI_SUCCESS;
-}
-
-/* Each rank reads it; what differs between them is found when they meet. */
-static void read_tuning(mca_coll_gpufifo_component_t *component)
-{
-    struct gf_reason why;
-
-    if (component->tuning && component->tuning[0]
-        && gf_tuning_read(component->tuning, &component->tuning_table, &why) != GF_OK && gf_speaks_for_node()) {
-        gf_show_help("bad-tuning", why.text);
-    }
-    component->config.tuning = component->tuning_table;
 }
 
 void gf_params_apply_card(mca_coll_gpufifo_component_t *component)
@@ -257,7 +244,7 @@ void gf_params_apply_card(mca_coll_gpufifo_component_t *component)
     } else if (gf_speaks_for_node()) {
         gf_show_help("bad-node", name, sizeof component->config.node - 1);
     }
-    read_tuning(component);
+    gf_tuned_sizes_apply(component);
 }
 
 /* A slot size that cannot be used is replaced by the nearest that can, and said so. */
@@ -291,12 +278,13 @@ static void check_amount(const char *name, size_t *amount, size_t instead)
 
 static void check_amounts(mca_coll_gpufifo_component_t *component)
 {
+    const struct gf_message_sizes sizes = gf_message_sizes_of(component->tuning_table);
     size_t deadline_ms = component->config.deadline_ms;
 
     check_amount("coll_gpufifo_one_shot_bytes", &component->config.one_shot_bytes, DEFAULT_ONE_SHOT_BYTES);
     check_amount("coll_gpufifo_net_bytes", &component->config.net_bytes, DEFAULT_NET_BYTES);
-    check_amount("coll_gpufifo_pack_bytes", &component->pack_bytes, DEFAULT_PACK_BYTES);
-    check_amount("coll_gpufifo_agent_message_bytes", &component->agent_message_bytes, GF_PULL_COMMAND_MOST);
+    check_amount("coll_gpufifo_pack_bytes", &component->pack_bytes, sizes.pack);
+    check_amount("coll_gpufifo_agent_message_bytes", &component->agent_message_bytes, sizes.agent);
     check_amount("coll_gpufifo_deadline_ms", &deadline_ms, 0);
     component->config.deadline_ms = deadline_ms;
 }

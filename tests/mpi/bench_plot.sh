@@ -82,7 +82,7 @@ tune ""
 judge zero "^ *1024 .*[a-z]$"
 table_has 3 "^allreduce shared 2 [a-z_]* 1024 [0-9.]*$"
 table_has 3 "^allreduce shared 2 [a-z_]* 16384 [0-9.]*$"
-table_has 2 "^message shared 2 [a-z_]* 16384 [0-9.]*$"
+table_has 4 "^message shared 2 [kcps][a-z_]* 16384 [0-9.]*$"     # and the agent, if it came in time
 table_has 1 "^allreduce shared 4 ring 8 1.5$"
 table_has 1 "^# mine$"
 table_has 0 "old"
@@ -90,9 +90,9 @@ table_has 1 "^# shared 2: measured 20..-"
 tune solo
 judge zero "# ll (allreduce) is refused: "
 table_has 2 "^allreduce turns 2 [a-z_]* 16384 [0-9.]*$"
-table_has 2 "^message turns 2 [a-z_]* 16384 [0-9.]*$"
+table_has 3 "^message turns 2 [a-z_]* 16384 [0-9.]*$"
 table_has 6 "^allreduce shared 2 "
-table_has 4 "^message shared 2 "
+table_has 8 "^message shared 2 [kcps]"
 run_prints "16384 bytes on 2 ranks take by the table [0-9.]* us" 2 +blocks=64 verbose=2 tuning="$folder/table" gpufifo-bench \
     --min 16K --max 16K --iterations 5
 shown="--tune into a folder that is not there"

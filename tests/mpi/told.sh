@@ -51,6 +51,14 @@ printf '%s\n' "gpufifo-tuning 1" "message shared 2 kernel 8 10" "message shared 
 launch 2 verbose=2 tuning="$table" $told
 counts 3 "${receives}fetched from the sender's buffer: by copy engine: 3072 bytes or more"
 
+# And pieces are worth it from 2 KiB on, unless the variable says otherwise.
+printf '%s\n' "gpufifo-tuning 1" "message shared 2 stage 1024 5" "message shared 2 stage 3072 15" \
+    "message shared 2 pipe 1024 10" "message shared 2 pipe 3072 10" > "$table"
+launch 2 +noipc verbose=2 tuning="$table" $told
+counts 3 "${sends}offered, the receiver fetches them from shared host memory: the memory of this device"
+launch 2 +noipc verbose=2 tuning="$table" pipe_bytes=5000 $told
+counts 3 "${sends}staged through host memory: .*less than coll_gpufifo_pipe_bytes (5000) bytes"
+
 # Without MPS the first message tells whether both ranks share the GPU; then the next ones take the way that is better.
 launch 2 +solo verbose=2 $told forth
 counts 1 "rank 0, MPI_Ssend, 4096 bytes to rank 1: offered"

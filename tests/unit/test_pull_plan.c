@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "core/message_sizes.h"
 #include "core/offer_board.h"
 #include "core/pull_plan.h"
 #include "core/tuning.h"
@@ -64,6 +65,8 @@ static void test_tuned(void **state)
         ROW(GF_TOPOLOGY_TURNS, GF_PULL_KERNEL, 8, 50), ROW(GF_TOPOLOGY_TURNS, GF_PULL_KERNEL, 1000, 50),
         ROW(GF_TOPOLOGY_TURNS, GF_PULL_STAGE, 100, 10),
         ROW(GF_TOPOLOGY_DEVICES, GF_PULL_KERNEL, 8, 9), ROW(GF_TOPOLOGY_DEVICES, GF_PULL_COPY_ENGINE, 8, 10),
+        ROW(GF_TOPOLOGY_DEVICES, GF_WAY_KERNEL_TO_HOST, 10, 4), ROW(GF_TOPOLOGY_DEVICES, GF_WAY_KERNEL_TO_HOST, 30, 8),
+        ROW(GF_TOPOLOGY_DEVICES, GF_WAY_COPY_ENGINE_TO_HOST, 10, 6), ROW(GF_TOPOLOGY_DEVICES, GF_WAY_COPY_ENGINE_TO_HOST, 30, 6),
     };
     static const struct gf_tuning table = { .rows = rows, .count = sizeof rows / sizeof rows[0] };
     static const struct gf_tuning fewer = { .rows = rows, .count = 5 };
@@ -73,7 +76,9 @@ static void test_tuned(void **state)
     assert_int_equal(config.copy_engine_bytes, 600);
     assert_int_equal(config.solo_bytes, 500);
     assert_int_equal(config.peer_engine_bytes, SIZE_MAX);
+    assert_int_equal(config.host_kernel_bytes, 20);
     gf_pull_config_default(&usual);
+    assert_int_equal(usual.host_kernel_bytes, 64 * KIB);
     config = gf_pull_config_of(NULL, GF_FORCE_PULL_AUTO);
     assert_memory_equal(&config, &usual, sizeof usual);
     assert_int_equal(usual.copy_engine_bytes, SIZE_MAX);
@@ -91,18 +96,56 @@ static void test_tuned(void **state)
 static void test_least(void **state)
 {
     static const struct gf_tuning_row rows[] = {
-        ROW(GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, 10, 5), ROW(GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, 20, 9),
-        ROW(GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, 30, 5), ROW(GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, 40, 9),
-        ROW(GF_TOPOLOGY_SHARED, GF_PULL_COPY_ENGINE, 10, 7),
-        ROW(GF_TOPOLOGY_SHARED, GF_PULL_COPY_ENGINE, 40, 7),
+        ROW(GF_TOPOLOGY_SHARED, GF_WAY_KERNEL, 10, 5), ROW(GF_TOPOLOGY_SHARED, GF_WAY_KERNEL, 20, 9),
+        ROW(GF_TOPOLOGY_SHARED, GF_WAY_KERNEL, 30, 5), ROW(GF_TOPOLOGY_SHARED, GF_WAY_KERNEL, 40, 9),
+        ROW(GF_TOPOLOGY_SHARED, GF_WAY_COPY_ENGINE, 10, 7),
+        ROW(GF_TOPOLOGY_SHARED, GF_WAY_COPY_ENGINE, 40, 7),
     };
     static const struct gf_tuning table = { .rows = rows, .count = sizeof rows / sizeof rows[0] };
 
     (void)state;
-    assert_int_equal(gf_tuning_message_least(&table, GF_TOPOLOGY_SHARED, GF_PULL_COPY_ENGINE, GF_PULL_KERNEL, 3), 35);
-    assert_int_equal(gf_tuning_message_least(&table, GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, GF_PULL_COPY_ENGINE, 3), SIZE_MAX);
-    assert_int_equal(gf_tuning_message_least(&table, GF_TOPOLOGY_SHARED, GF_PULL_STAGE, GF_PULL_KERNEL, 3), 3);
-    assert_int_equal(gf_tuning_message_least(&table, GF_TOPOLOGY_SHARED, GF_PULL_KERNEL, GF_PULL_KERNEL, 3), 1);
+    assert_int_equal(gf_tuning_message_least(&table, GF_TOPOLOGY_SHARED, GF_WAY_COPY_ENGINE, GF_WAY_KERNEL, 3), 35);
+    assert_int_equal(gf_tuning_message_least(&table, GF_TOPOLOGY_SHARED, GF_WAY_KERNEL, GF_WAY_COPY_ENGINE, 3), SIZE_MAX);
+    assert_int_equal(gf_tuning_message_least(&table, GF_TOPOLOGY_SHARED, GF_WAY_STAGE, GF_WAY_KERNEL, 3), 3);
+    assert_int_equal(gf_tuning_message_least(&table, GF_TOPOLOGY_SHARED, GF_WAY_KERNEL, GF_WAY_KERNEL, 3), 1);
+}
+
+/* Ways whose sizes have variables of their own: the first topology with rows of both tells, of one that has not both nothing. */
+static void test_message_sizes(void **state)
+{
+    static const struct gf_tuning_row rows[] = {
+        ROW(GF_TOPOLOGY_SHARED, GF_WAY_KERNEL, 10, 9), ROW(GF_TOPOLOGY_SHARED, GF_WAY_KERNEL, 30, 9),
+        ROW(GF_TOPOLOGY_SHARED, GF_WAY_STAGE, 10, 5),
+        ROW(GF_TOPOLOGY_SHARED, GF_WAY_STAGE, 30, 15), ROW(GF_TOPOLOGY_SHARED, GF_WAY_AGENT, 10, 5),
+        ROW(GF_TOPOLOGY_SHARED, GF_WAY_AGENT, 30, 13), ROW(GF_TOPOLOGY_SHARED, GF_WAY_PIPE, 10, 10),
+        ROW(GF_TOPOLOGY_SHARED, GF_WAY_PIPE, 30, 10), ROW(GF_TOPOLOGY_SHARED, GF_WAY_NET, 10, 1),
+        ROW(GF_TOPOLOGY_DEVICES, GF_WAY_PACK, 100, 7), ROW(GF_TOPOLOGY_DEVICES, GF_WAY_PACK, 200, 7),
+        ROW(GF_TOPOLOGY_DEVICES, GF_WAY_PACK_STAGE, 100, 4), ROW(GF_TOPOLOGY_DEVICES, GF_WAY_PACK_STAGE, 200, 8),
+        ROW(GF_TOPOLOGY_DEVICES, GF_WAY_NET, 100, 50), ROW(GF_TOPOLOGY_DEVICES, GF_WAY_NET, 300, 50),
+        ROW(GF_TOPOLOGY_DEVICES, GF_WAY_CHUNKS, 100, 40), ROW(GF_TOPOLOGY_DEVICES, GF_WAY_CHUNKS, 300, 60),
+    };
+    static const struct gf_tuning_row slow_agent[] = {
+        ROW(GF_TOPOLOGY_SHARED, GF_WAY_KERNEL, 10, 9), ROW(GF_TOPOLOGY_SHARED, GF_WAY_AGENT, 10, 10),
+        ROW(GF_TOPOLOGY_SHARED, GF_WAY_PACK, 10, 10), ROW(GF_TOPOLOGY_SHARED, GF_WAY_PACK_STAGE, 10, 9),
+    };
+    static const struct gf_tuning table = { .rows = rows, .count = sizeof rows / sizeof rows[0] };
+    static const struct gf_tuning other = { .rows = slow_agent, .count = sizeof slow_agent / sizeof slow_agent[0] };
+    struct gf_message_sizes usual = gf_message_sizes_of(NULL), sizes = gf_message_sizes_of(&table);
+
+    (void)state;
+    assert_int_equal(usual.agent, GF_PULL_COMMAND_MOST);
+    assert_int_equal(usual.pack, 32 * KIB);
+    assert_int_equal(usual.pipe, 256 * KIB);
+    assert_int_equal(usual.net, 256 * KIB);
+    assert_int_equal(sizes.agent, 19);
+    assert_int_equal(sizes.pipe, 20);
+    assert_int_equal(sizes.pack, 175);
+    assert_int_equal(sizes.net, 200);
+    sizes = gf_message_sizes_of(&other);
+    assert_int_equal(sizes.agent, 0);
+    assert_int_equal(sizes.pack, PTRDIFF_MAX);
+    assert_int_equal(sizes.pipe, usual.pipe);
+    assert_int_equal(sizes.net, usual.net);
 }
 
 /* What is forced holds for any size, also where it waits for time slices. */
@@ -173,6 +216,7 @@ int main(void)
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_tuned),
         cmocka_unit_test(test_least),
+        cmocka_unit_test(test_message_sizes),
         cmocka_unit_test(test_forced),
         cmocka_unit_test(test_shapes),
     };

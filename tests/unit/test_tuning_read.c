@@ -25,6 +25,7 @@ static const char good[] =
     "allreduce turns 2 one_shot_mapped 4096 300.0\n"
     "message shared 2 copy_engine 8 6\n"
     "message devices 2 stage 8 5\n"
+    "message shared 2 pack_stage 8 5.5\n"
     "allreduce shared 2 one_shot 8 7.125";
 
 static void write_file(const char *text, size_t bytes)
@@ -53,7 +54,7 @@ static void test_a_table_is_read(void **state)
     struct gf_tuning *tuning = read_text(good);
 
     (void)state;
-    assert_int_equal(tuning->count, 7);
+    assert_int_equal(tuning->count, 8);
     assert_int_equal(tuning->rows[0].algorithm, GF_PLAN_ONE_SHOT);
     assert_true(tuning->rows[0].us == 7.125);
     assert_int_equal(tuning->rows[1].algorithm, GF_PLAN_TWO_SHOT);
@@ -65,8 +66,9 @@ static void test_a_table_is_read(void **state)
     assert_int_equal(tuning->rows[4].topology, GF_TOPOLOGY_DEVICES);
     assert_int_equal(tuning->rows[4].function, GF_TUNED_ALLREDUCE);
     assert_int_equal(tuning->rows[5].function, GF_TUNED_MESSAGE);
-    assert_int_equal(tuning->rows[5].algorithm, GF_PULL_COPY_ENGINE);
-    assert_int_equal(tuning->rows[6].algorithm, GF_PULL_STAGE);
+    assert_int_equal(tuning->rows[5].algorithm, GF_WAY_COPY_ENGINE);
+    assert_int_equal(tuning->rows[6].algorithm, GF_WAY_PACK_STAGE);
+    assert_int_equal(tuning->rows[7].algorithm, GF_WAY_STAGE);
     for (size_t i = 1; i < tuning->count; i++) {
         assert_true(gf_tuning_compare(&tuning->rows[i - 1], &tuning->rows[i]) < 0);
     }
