@@ -36,8 +36,13 @@ static gf_status ask(const struct gf_net_buffers *buffers, const void *address, 
 static bool is_freed(const struct gf_net_buffers *buffers, const struct gf_net_buffer *buffer)
 {
     struct gf_pointer where;
+    bool freed = ask(buffers, buffer->base, &where) != GF_OK || where.kind != GF_MEMORY_DEVICE || where.buffer_id != buffer->id;
 
-    return ask(buffers, buffer->base, &where) != GF_OK || where.kind != GF_MEMORY_DEVICE || where.buffer_id != buffer->id;
+    if (freed) {
+        gf_log(gf_net_config_of(buffers->net)->wire.log, GF_LOG_CALL, "net: what was at %p was freed, and is forgotten",
+               buffer->base);
+    }
+    return freed;
 }
 
 /* The lock is held, here and below. */

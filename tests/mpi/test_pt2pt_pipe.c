@@ -163,6 +163,30 @@ static void outside(const struct ends *e, int absent)
     }
 }
 
+/* Buffers that the network knows, of which no message asks any more once the program has freed them: the looks that are due every
+ * 10 ms in MPI find that, and say so. */
+static void freed(const struct ends *e)
+{
+    enum { ROUNDS = 3, LOOKS = 200, PAUSE_US = 1000 };
+    struct buffer from, to;
+    MPI_Request requests[2];
+    int there;
+
+    message_create(e, &from, LONG * CHUNK, 1);
+    landing_create(e, &to, LONG * CHUNK);
+    for (int i = 0; i < ROUNDS; i++) {
+        MPI_Irecv(to.data, LONG * CHUNK, MPI_BYTE, e->previous, TAG, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(from.data, LONG * CHUNK, MPI_BYTE, e->next, TAG, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    }
+    landing_check(e, &to, LONG * CHUNK, e->previous, 1);
+    buffer_destroy(&from, e->name);
+    for (int i = 0; i < LOOKS; i++) {
+        usleep(PAUSE_US);
+        MPI_Iprobe(MPI_ANY_SOURCE, TAG + 2, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    }
+}
+
 static void sender_outside(const struct ends *e) { outside(e, 0); }
 static void receiver_outside(const struct ends *e) { outside(e, 1); }
 
@@ -170,10 +194,11 @@ static const struct {
     const char *name;
     void (*run)(const struct ends *);
     bool alone;                        /* needs no progress of MPI: shared memory only */
+    bool named;                        /* run only where it is asked for, and then no other */
 } tests[] = {
-    {"all sizes", all_sizes, false},           {"truncation", truncation, false},
-    {"many", many, false},                     {"sender outside", sender_outside, true},
-    {"receiver outside", receiver_outside, true},
+    {"all sizes", all_sizes, false, false},    {"truncation", truncation, false, false},
+    {"many", many, false, false},              {"sender outside", sender_outside, true, false},
+    {"receiver outside", receiver_outside, true, false}, {"freed", freed, false, true},
 };
 
 /* Messages that went so. */
@@ -190,8 +215,9 @@ static unsigned long long count(const struct paths_counters *counters, const cha
     return 0;
 }
 
-/* Usage: test_pt2pt_pipe [threads] [wire | net]. wire: the pieces are messages of MPI, which need its progress at both ends.
- * net: the network carries them, after the first one. */
+/* Usage: test_pt2pt_pipe [threads] [wire | net] [freed]. wire: the pieces are messages of MPI, which need its progress at both
+ * ends.
+ * net: the network carries them, after the first one. freed: nothing but that. */
 int main(int argc, char **argv)
 {
     static const enum gpufifo_memory kinds[][2] = {
@@ -199,13 +225,14 @@ int main(int argc, char **argv)
         {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_PINNED},
     };
     const char *way = "pt2pt_piped";
-    bool threads = false, wire = false;
+    bool threads = false, wire = false, named = false;
     struct paths_counters counters;
     struct harness h;
 
     for (int i = 1; i < argc; i++) {
         threads |= strcmp(argv[i], "threads") == 0;
         wire |= strcmp(argv[i], "wire") == 0;
+        named |= strcmp(argv[i], "freed") == 0;
         way = strcmp(argv[i], "net") == 0 ? "pt2pt_net" : way;
     }
     harness_start(&h, argc, argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
@@ -216,7 +243,7 @@ int main(int argc, char **argv)
                                 .previous = (h.rank + h.ranks - 1) % h.ranks, .name = tests[t].name};
             unsigned long long before = count(&counters, way);
 
-            if (tests[t].alone && wire) {
+            if ((tests[t].alone && wire) || tests[t].named != named) {
                 continue;
             }
             tests[t].run(&ends);

@@ -24,6 +24,7 @@ slots="channels=2 simple_slot_bytes=128"
     run 2 $verbs $slots net_device_memory=no tests/mpi/test_allreduce path=ring limit=256 sizes
     run 2 $verbs tests/mpi/test_stage only=Alltoall rounds=1
     run 2 $verbs net_flush=read tests/mpi/test_pt2pt_stress 1 2 5
+    run_prints "net: what was at 0x[0-9a-f]* was freed, and is forgotten" 2 $verbs verbose=2 tests/mpi/test_pt2pt_pipe net freed
     run_prints "0 of .* points differ.*: right" 2 $verbs examples/jacobi --size 32 --steps 4
 }
 
