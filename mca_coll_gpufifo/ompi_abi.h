@@ -22,6 +22,7 @@
 #include "ompi/mca/coll/base/base.h"
 #include "ompi/mca/coll/base/coll_base_util.h"
 #include "ompi/mca/coll/coll.h"
+#include "ompi/mca/pml/base/pml_base_bsend.h"
 #include "ompi/op/op.h"
 #include "ompi/proc/proc.h"
 #include "ompi/request/request.h"
@@ -231,6 +232,19 @@ static inline bool gf_mpi_takes_places(const mca_coll_base_module_t *module)
 {
     return strcmp(module->super.obj_class->cls_name, "ompi_coll_libnbc_module_t") == 0;
 }
+
+/* What MPI_Buffer_attach does with arguments that it has checked; GF_MPI_ATTACHES: known of this version. */
+#if OMPI_MAJOR_VERSION == 6
+enum { GF_MPI_ATTACHES = 0 };
+static inline int gf_mpi_buffer_attach(void *buffer, int bytes)
+{
+    (void)buffer, (void)bytes;
+    return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+#else
+enum { GF_MPI_ATTACHES = 1 };
+static inline int gf_mpi_buffer_attach(void *buffer, int bytes) { return mca_pml_base_bsend_attach(buffer, bytes); }
+#endif
 
 /* May several threads be in MPI at once? */
 static inline bool gf_mpi_threads(void) { return ompi_mpi_thread_multiple; }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI_Sendrecv_replace: what is sent is packed first, from wherever it lies, and goes while the receive is posted.
+ * MPI_Sendrecv_replace: what is sent is packed first, from wherever it lies, and goes while the receive is posted. And
+ * MPI_Buffer_attach, which takes host memory only, since MPI_Bsend packs into it on the CPU.
  */
 #include "mca_coll_gpufifo/pt2pt/replace.h"
 
@@ -119,6 +120,33 @@ static int sendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest
     return result;
 }
 
+static int buffer_attach(void *buffer, int size)
+{
+    OPAL_PATCHER_BEGIN;
+    static const char name[] = "MPI_Buffer_attach";
+    struct gf_reason why = {""};
+    struct gf_pointer where;
+    int result;
+
+    if (!buffer || size < 0) {
+        result = OMPI_ERRHANDLER_INVOKE(MPI_COMM_WORLD, MPI_ERR_ARG, name);
+    } else if (size > 0 && gf_memory_locate(buffer, &where)) {
+        gf_reason_set(&why, "the buffer that is attached is device memory, and messages wait there that the host writes: attach "
+                      "host memory, which serves messages from device memory, too");
+        result = gf_error_to_mpi(GF_ERR_INVALID, &why, MPI_COMM_WORLD, name);
+        result = OMPI_ERRHANDLER_INVOKE(MPI_COMM_WORLD, result, name);
+    } else {
+        result = gf_mpi_buffer_attach(buffer, size);
+    }
+    OPAL_PATCHER_END;
+    return result;
+}
+
+static bool patch(uintptr_t theirs, uintptr_t ours)
+{
+    return opal_patcher->patch_address(theirs, ours) == OPAL_SUCCESS;
+}
+
 /* Open MPI opens its patcher to watch memory, which we asked for when the component was opened. Where it does not watch memory
  * (--mca memory ^patcher), we open it. */
 static bool have_patcher(struct gf_pt2pt *pt2pt)
@@ -137,11 +165,14 @@ void gf_pt2pt_replace_open(void)
 {
     struct gf_pt2pt *pt2pt = &mca_coll_gpufifo_component.pt2pt;
 
-    if (!have_patcher(pt2pt) ||
-        opal_patcher->patch_address((uintptr_t)PMPI_Sendrecv_replace, (uintptr_t)sendrecv_replace) != OPAL_SUCCESS) {
+    if (!have_patcher(pt2pt) || !patch((uintptr_t)PMPI_Sendrecv_replace, (uintptr_t)sendrecv_replace)) {
         gf_log(&mca_coll_gpufifo_component.log, GF_LOG_PATH,
                "%s takes no device buffers: this Open MPI cannot replace functions; use MPI_Sendrecv with a second buffer",
                function_name);
+        return;
+    }
+    if (GF_MPI_ATTACHES) {
+        (void)patch((uintptr_t)PMPI_Buffer_attach, (uintptr_t)buffer_attach);
     }
 }
 

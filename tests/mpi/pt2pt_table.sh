@@ -16,7 +16,7 @@ MPIRUN_OPTIONS="--mca memory ^patcher"
 run 1 $table
 run 2 tests/mpi/test_pt2pt_types
 MPIRUN_OPTIONS="--mca patcher ^overwrite,linux"
-run_prints "MPI_Sendrecv_replace takes no device buffers" 1 verbose=1 tests/mpi/test_pt2pt_errors
+run_prints "MPI_Sendrecv_replace takes no device buffers" 1 verbose=1 tests/mpi/test_pt2pt_probe
 MPIRUN_OPTIONS=
 
 # As compiled for an Open MPI that calls its PML by name.

@@ -120,6 +120,39 @@ static void freed_buffer(const struct ends *e)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
+/* MPI_Buffer_attach takes no device memory; host memory it does, also for messages from device memory. */
+static void attached_buffer(const struct ends *e)
+{
+    enum { ROOM = 5000, SENT = 1000 };
+    struct buffer from, to;
+    MPI_Request request;
+    char *room, *detached;
+    int class, size;
+
+    message_create(e, &from, SENT, 2);
+    landing_create(e, &to, SENT);
+    room = malloc(ROOM);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (e->from == GPUFIFO_MEMORY_DEVICE) {
+        MPI_Error_class(MPI_Buffer_attach(from.data, SENT), &class);
+        harness_check(e->h, class == MPI_ERR_BUFFER, "%s: class %d", e->name, class);
+    }
+    MPI_Error_class(MPI_Buffer_attach(NULL, ROOM), &class);
+    harness_check(e->h, class == MPI_ERR_ARG, "%s: none: class %d", e->name, class);
+    MPI_Error_class(MPI_Buffer_attach(room, ROOM), &class);
+    harness_check(e->h, class == MPI_SUCCESS, "%s: host memory: class %d", e->name, class);
+    harness_check(e->h, MPI_Buffer_attach(room, ROOM) != MPI_SUCCESS, "%s: twice", e->name);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Irecv(to.data, SENT, MPI_BYTE, e->previous, TAG, MPI_COMM_WORLD, &request);
+    MPI_Bsend(from.data, SENT, MPI_BYTE, e->next, TAG, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Buffer_detach(&detached, &size);
+    harness_check(e->h, detached == room && size == ROOM, "%s: %d bytes were detached", e->name, size);
+    landing_check(e, &to, SENT, e->previous, 2);
+    buffer_destroy(&from, e->name);
+    free(room);
+}
+
 /* An allocation that ends before the message does: the receive has an error, and nothing is written behind it. The sender may or
  * may not learn of it. */
 static void short_buffer(const struct ends *e)
@@ -193,6 +226,7 @@ static void intercommunicator(const struct ends *e)
 static const struct ends_test tests[] = {
     {"truncation", truncation},         {"overrun", overrun},
     {"freed buffer", freed_buffer},     {"short buffer", short_buffer},
+    {"attached buffer", attached_buffer},
     {"freed communicator", freed_communicator}, {"intercommunicator", intercommunicator},
 };
 
