@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Receives. Any may match an RTS, whatever its buffer, if a process of this node is there to send one; then it gets a request
- * of ours. Only those to host memory, in a process with one thread, can do without: a blocking one looks at what it got, and
- * the PML's request of another one calls us back.
+ * of ours. Those to host memory can do without: a blocking one looks at what it got, and in a process with one thread the PML's
+ * request of another one calls us back.
  */
 #include "mca_coll_gpufifo/pt2pt/functions.h"
 #include "mca_coll_gpufifo/pt2pt/host_receive.h"
@@ -37,15 +37,39 @@ static __opal_attribute_noinline__ int recv_offered(const struct gf_pt2pt_argume
     return ompi_request_wait(&outer, status);
 }
 
+/* Receives to `data`, in the PML's own loop, or `posted`: with a request of the PML's, for which MPI's full progress waits. The
+ * latter ends the stash's critical section. */
+static inline int recv_from_pml(bool posted, const struct gf_pt2pt_arguments *a, const struct gf_host_data *data,
+                                ompi_status_public_t *status)
+{
+    ompi_request_t *request;
+    int result;
+
+    if (OPAL_LIKELY(!posted)) {
+        return gf_pt2pt_saved()->pml_recv(data->buffer, data->count, data->type, a->peer, a->tag, a->comm, status);
+    }
+    result = gf_pt2pt_saved()->pml_irecv(data->buffer, data->count, data->type, a->peer, a->tag, a->comm, &request);
+    gf_stash_leave(a->comm);
+    if (result != MPI_SUCCESS) {
+        return result;
+    }
+    result = ompi_request_wait(&request, status);
+    if (OPAL_UNLIKELY(result != MPI_SUCCESS && request != MPI_REQUEST_NULL)) {
+        ompi_request_free(&request);
+    }
+    return result;
+}
+
 /* The buffer has room for an RTS; what it overwrites is kept. */
-static int recv_long(const struct gf_pt2pt_arguments *a, const struct gf_host_data *host, ompi_status_public_t *status)
+static int recv_long(bool posted, const struct gf_pt2pt_arguments *a, const struct gf_host_data *host,
+                     ompi_status_public_t *status)
 {
     unsigned char before[GF_HEAD_BYTES], head[GF_HEAD_BYTES];
     size_t kept = gf_host_data_head(host, before);
     struct gf_rts rts;
     int result;
 
-    result = gf_pt2pt_saved()->pml_recv(host->buffer, host->count, host->type, a->peer, a->tag, a->comm, status);
+    result = recv_from_pml(posted, a, host, status);
     if (OPAL_LIKELY(result != MPI_SUCCESS || status->_ucount != GF_RTS_BYTES)) {
         return result;
     }
@@ -58,12 +82,14 @@ static int recv_long(const struct gf_pt2pt_arguments *a, const struct gf_host_da
 }
 
 /* It has not. */
-static int recv_short(const struct gf_pt2pt_arguments *a, const struct gf_host_data *host, ompi_status_public_t *status)
+static int recv_short(bool posted, const struct gf_pt2pt_arguments *a, const struct gf_host_data *host,
+                      ompi_status_public_t *status)
 {
     unsigned char head[GF_RTS_BYTES];
+    struct gf_host_data beside = {head, sizeof head, MPI_PACKED};
     size_t bytes = gf_host_data_bytes(host);
     struct gf_rts rts;
-    int result = gf_pt2pt_saved()->pml_recv(head, sizeof head, MPI_PACKED, a->peer, a->tag, a->comm, status);
+    int result = recv_from_pml(posted, a, &beside, status);
 
     if (OPAL_UNLIKELY(result != MPI_SUCCESS)) {
         return result;
@@ -80,7 +106,7 @@ static int recv_short(const struct gf_pt2pt_arguments *a, const struct gf_host_d
 
 /* With device work under way, the PML's own wait would look after it too rarely; with threads, another one may take a message out
  * of the PML in between, and with one, a probe may have done so. */
-static inline bool needs_request(void)
+static inline bool must_post(void)
 {
     return gf_stash_concerns() || gf_pt2pt_queue_busy(gf_pt2pt_queue_get());
 }
@@ -91,6 +117,44 @@ static int recv_by_request(const struct gf_pt2pt_arguments *arguments, ompi_stat
     int result = gf_pt2pt_request_new(arguments, &request);
 
     return result == MPI_SUCCESS ? ompi_request_wait(&request, status) : result;
+}
+
+static int imrecv(const struct gf_pt2pt_arguments *arguments, struct ompi_message_t **message, ompi_request_t **request)
+{
+    gf_pt2pt_request_t *ours;
+    int result = gf_pt2pt_request_create(arguments, &ours);
+
+    if (result != MPI_SUCCESS) {
+        return result;
+    }
+    result = gf_pt2pt_request_post_matched(ours, message);
+    if (result != MPI_SUCCESS) {
+        gf_pt2pt_request_destroy(ours);
+        return result;
+    }
+    *request = gf_pt2pt_request_outer(ours);
+    return MPI_SUCCESS;
+}
+
+/* To host memory; any may be an RTS. */
+static int recv_host(const struct gf_pt2pt_arguments *arguments, ompi_status_public_t *status)
+{
+    struct gf_host_data host = {(void *)arguments->buffer, arguments->count, arguments->type};
+    bool posted = must_post();
+    struct ompi_message_t *message = gf_stash_enter(arguments->comm, arguments->peer, arguments->tag);
+    ompi_status_public_t ignored;
+    ompi_request_t *request;
+
+    if (OPAL_UNLIKELY(message != NULL)) {
+        int result = imrecv(arguments, &message, &request);
+
+        return result == MPI_SUCCESS ? ompi_request_wait(&request, status) : result;
+    }
+    if (status == MPI_STATUS_IGNORE) {
+        status = &ignored;
+    }
+    /* cppcheck-suppress uninitvar; both fill the status */
+    return (gf_host_data_bytes(&host) < GF_RTS_BYTES ? recv_short : recv_long)(posted, arguments, &host, status);
 }
 
 int gf_pt2pt_recv(void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, ompi_communicator_t *comm,
@@ -104,20 +168,14 @@ int gf_pt2pt_recv(void *buffer, size_t count, ompi_datatype_t *type, int peer, i
     struct gf_pt2pt_arguments arguments = {.buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm,
                                            .where = gf_pt2pt_locate(buffer, count, type, &where) ? &where : NULL,
                                            .function = "MPI_Recv"};
-    struct gf_host_data host = {buffer, count, type};
-    ompi_status_public_t ignored;
 
-    if (arguments.where || (mca_coll_gpufifo_component.pt2pt.near && needs_request())) {
+    if (arguments.where) {
         return recv_by_request(&arguments, status);
     }
     if (!mca_coll_gpufifo_component.pt2pt.near) {
         return gf_pt2pt_saved()->pml_recv(buffer, count, type, peer, tag, comm, status);
     }
-    if (status == MPI_STATUS_IGNORE) {
-        status = &ignored;
-    }
-    /* cppcheck-suppress uninitvar; both fill the status */
-    return (gf_host_data_bytes(&host) < GF_RTS_BYTES ? recv_short : recv_long)(&arguments, &host, status);
+    return recv_host(&arguments, status);
 }
 
 /* May a receive to host memory have the PML's own request? With threads, be they Open MPI's own, its callback could come before
@@ -176,46 +234,36 @@ static bool passes_matched(const struct ompi_message_t *message, const struct gf
     return !gf_pt2pt_message_is_ours(message) && !where;
 }
 
-static int imrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message,
-                  const struct gf_pointer *where, ompi_request_t **request)
+static struct gf_pt2pt_arguments matched(void *buffer, size_t count, ompi_datatype_t *type, const struct ompi_message_t *message,
+                                         const struct gf_pointer *where)
 {
-    gf_pt2pt_request_t *ours;
-    int result = gf_pt2pt_request_create(&(struct gf_pt2pt_arguments){
-        .buffer = buffer, .count = count, .type = type, .peer = (*message)->peer, .tag = MPI_ANY_TAG, .comm = (*message)->comm,
-        .where = where, .function = "MPI_Imrecv"}, &ours);
-
-    if (result != MPI_SUCCESS) {
-        return result;
-    }
-    result = gf_pt2pt_request_post_matched(ours, message);
-    if (result != MPI_SUCCESS) {
-        gf_pt2pt_request_destroy(ours);
-        return result;
-    }
-    *request = gf_pt2pt_request_outer(ours);
-    return MPI_SUCCESS;
+    return (struct gf_pt2pt_arguments){
+        .buffer = buffer, .count = count, .type = type, .peer = message->peer, .tag = MPI_ANY_TAG, .comm = message->comm,
+        .where = where, .function = "MPI_Imrecv"};
 }
 
 int gf_pt2pt_mrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message,
                    ompi_status_public_t *status)
 {
     struct gf_pointer info, *where = gf_pt2pt_locate(buffer, count, type, &info) ? &info : NULL;
+    struct gf_pt2pt_arguments arguments = matched(buffer, count, type, *message, where);
     ompi_request_t *request;
     int result;
 
     if (passes_matched(*message, where)) {
         return gf_pt2pt_saved()->pml_mrecv(buffer, count, type, message, status);
     }
-    result = imrecv(buffer, count, type, message, where, &request);
+    result = imrecv(&arguments, message, &request);
     return result == MPI_SUCCESS ? ompi_request_wait(&request, status) : result;
 }
 
 int gf_pt2pt_imrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message, ompi_request_t **request)
 {
     struct gf_pointer info, *where = gf_pt2pt_locate(buffer, count, type, &info) ? &info : NULL;
+    struct gf_pt2pt_arguments arguments = matched(buffer, count, type, *message, where);
 
     if (passes_matched(*message, where)) {
         return gf_pt2pt_saved()->pml_imrecv(buffer, count, type, message, request);
     }
-    return imrecv(buffer, count, type, message, where, request);
+    return imrecv(&arguments, message, request);
 }
