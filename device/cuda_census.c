@@ -74,7 +74,7 @@ static gf_status make(struct gf_cuda_device *device)
 /* The last one has told; until then no other may begin. */
 static bool has_ended(const struct gf_cuda_census *census)
 {
-    return __atomic_load_n(census->word, __ATOMIC_ACQUIRE) >> 1 == census->ticket;
+    return (__atomic_load_n(census->word, __ATOMIC_ACQUIRE) & ~1u) == 2 * census->ticket;
 }
 
 static CUresult begin(struct gf_cuda_device *device)

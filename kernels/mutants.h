@@ -25,6 +25,8 @@ enum gf_mutant {
     GF_MUTANT_TEAR_LINE = 14,        /* a LL128 line stored word by word */
     GF_MUTANT_ONE_FLAG = 15,         /* of the lines of a LL128 unit only the first one's flag is looked at */
     GF_MUTANT_TORN = 16,             /* a device that tears lines is used for LL128 all the same */
+    GF_MUTANT_SHORT_TAIL = 18,       /* tail published in 32 bits */
+    GF_MUTANT_SHORT_HEAD = 19,       /* head published in 32 bits */
 
     /* Of the two-shot allreduce. */
     GF_MUTANT_EARLY_FLAG = 20,       /* a two-shot flag published before the block's barrier */
@@ -48,6 +50,8 @@ enum gf_mutant {
     GF_MUTANT_LONE_DONE = 37,        /* a command's end published without a word of the helpers */
     GF_MUTANT_BLIND_SHARE = 50,      /* the leader observes its helpers' words without an acquire */
     GF_MUTANT_EARLY_RESULT = 51,     /* a block reduces what its threads have gathered before they meet */
+    GF_MUTANT_LAST_LAP = 52,         /* commands keep the last flag there is when they should begin again with the first */
+    GF_MUTANT_LAST_RELAY = 53,       /* the same of commands that are relayed */
 
     /* Of the FIFOs whose slots the host copies (transport/, proxy/). */
     GF_MUTANT_COPY_EARLY_TAIL = 40,  /* the peer is told when the copy is started */

@@ -32,7 +32,7 @@ GF_INLINE void gf_publish_tail(const struct gf_team *team, uint64_t *tail, uint6
     if (GF_MUTANT == GF_MUTANT_RELAXED_TAIL)
         gf_store_relaxed64(team, tail, step);
     else
-        gf_store_release64(team, tail, step);
+        gf_store_release64(team, tail, GF_MUTANT == GF_MUTANT_SHORT_TAIL ? (uint32_t)step : step);
 }
 
 /* What the receiver may read: slots below the result. */
@@ -47,7 +47,7 @@ GF_INLINE void gf_publish_head(const struct gf_team *team, uint64_t *head, uint6
     if (GF_MUTANT == GF_MUTANT_RELAXED_HEAD)
         gf_store_relaxed64(team, head, step);
     else
-        gf_store_release64(team, head, step);
+        gf_store_release64(team, head, GF_MUTANT == GF_MUTANT_SHORT_HEAD ? (uint32_t)step : step);
 }
 
 /* What the sender may overwrite: slots below the result plus the depth. */
@@ -223,7 +223,10 @@ GF_INLINE bool gf_load_ll_line(const void *line, uint64_t *data, uint32_t flag)
 /* The flag of a command: its lap round the ring, never 0, and never that of the lap before. */
 GF_INLINE uint32_t gf_command_flag(uint64_t number)
 {
-    return (uint32_t)(number / GF_COMMANDS % GF_LL_EPOCH_LAST) + 1;
+    uint64_t lap = number / GF_COMMANDS;
+    if (GF_MUTANT == GF_MUTANT_LAST_LAP && lap >= GF_LL_EPOCH_LAST)
+        return GF_LL_EPOCH_LAST;
+    return (uint32_t)(lap % GF_LL_EPOCH_LAST) + 1;
 }
 
 /* One look at the line of a command, by the leading threads. True: all its words carry this flag, and their data are in
@@ -249,6 +252,8 @@ GF_INLINE void gf_relay_command(const struct gf_team *team, uint64_t *line, uint
 /* As the flag of a command, on one line: no two that follow one another are equal, and none is 0. */
 GF_INLINE uint32_t gf_relay_flag(uint64_t number)
 {
+    if (GF_MUTANT == GF_MUTANT_LAST_RELAY && number / GF_COMMANDS >= GF_LL_EPOCH_LAST)
+        return GF_LL_EPOCH_LAST;
     return (uint32_t)(number % GF_LL_EPOCH_LAST) + 1;
 }
 

@@ -18,6 +18,9 @@
 enum { RANKS = 3, COMMS = 2, MOST_MEMBERS = 6, MOST_BLOCKS = 3, STEPS = 80, MOST = 200, SLOT_BYTES = 16 * GF_LINE, BEGINS = 4,
        MOST_WISHES = GF_COMMANDS };
 
+/* The flags of commands, and of those that are relayed, begin again with the command of this number. */
+#define FLAGS_END ((uint64_t)GF_COMMANDS * GF_LL_EPOCH_LAST)
+
 /* One allreduce of integers, the same on all ranks but for how each does it. */
 struct step {
     uint32_t comm, count, blocks;

@@ -113,7 +113,7 @@ tests_unit_test_core_peers_LDADD = $(tests_core_libs)
 tests_unit_test_core_reduce_SOURCES = tests/unit/test_core_reduce.c
 tests_unit_test_core_reduce_LDADD = $(tests_core_libs)
 # Its objects come before those of the same name in the libraries; the kernels are those of kernels.mk with small limits.
-tests_unit_test_core_sweep_SOURCES = tests/unit/test_core_sweep.c core/one_shot.c
+tests_unit_test_core_sweep_SOURCES = tests/unit/test_core_sweep.c core/command_ring.c core/one_shot.c core/played.c
 tests_unit_test_core_sweep_CPPFLAGS = $(AM_CPPFLAGS) $(small_limits)
 tests_unit_test_core_sweep_LDADD = kernels/tests_unit_libgfsmall_la-kernels_emulated.lo $(tests_core_libs)
 tests_unit_test_core_setup_SOURCES = tests/unit/test_core_setup.c
@@ -130,6 +130,7 @@ tests_unit_test_plan_ways_SOURCES = tests/unit/test_plan_ways.c tests/unit/plan_
 tests_unit_test_plan_ways_LDADD = $(tests_core_libs)
 tests_unit_test_proxy_SOURCES = tests/unit/test_proxy.c
 tests_unit_test_proxy_LDADD = $(tests_core_libs)
+tests_unit_test_proxy_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pthread_mutex_lock
 tests_unit_test_pull_SOURCES = tests/unit/test_pull.c
 tests_unit_test_pull_LDADD = $(tests_core_libs)
 tests_unit_test_pull_plan_SOURCES = tests/unit/test_pull_plan.c

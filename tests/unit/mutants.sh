@@ -23,6 +23,8 @@
 #  15 ONE_FLAG                late stores: another line of the unit is old
 #  16 TORN                    new flag with old data, also without late stores
 #  17 AGENT_EARLY_END         both, as 12
+#  18 SHORT_TAIL              a hang: no more steps
+#  19 SHORT_HEAD              a hang: no more slots
 #  20 EARLY_FLAG              both: old payload; a race
 #  21 RELAXED_FLAG            both, the same
 #  22 BLIND_FLAG              ThreadSanitizer only: x86 and the emulated device never reorder loads
@@ -41,6 +43,8 @@
 #  37 LONE_DONE               both, the same
 #  50 BLIND_SHARE             ThreadSanitizer only, as 2
 #  51 EARLY_RESULT            both: a wrong result; a race
+#  52 LAST_LAP                commands of the lap before are done once more
+#  53 LAST_RELAY              helpers do a command once more
 #  40 COPY_EARLY_TAIL         both: spoiled payload; a race
 #  41 COPY_EARLY_GRANT        both: the ladder breaks; overwritten payload
 #  42 COPY_NO_CREDIT          both: overwritten payload
@@ -79,8 +83,8 @@ net_sources="$played_sources tests/unit/test_net tests/unit/net_world tests/supp
     transport/net_end transport/net_flush transport/net_loan transport/net_memory transport/net_notice transport/net_register
     transport/net_transport"
 net_faulty="proxy/recv proxy/send transport/net_recv transport/net_send"
-agent_sources="tests/unit/test_agent_kernel tests/unit/agent_rank core/command_ring kernels/emulated_block base/types"
-agent_faulty=kernels/kernels_emulated
+agent_sources="tests/unit/test_agent_kernel tests/unit/agent_rank kernels/emulated_block base/types"
+agent_faulty="kernels/kernels_emulated core/command_ring"
 
 # harness KIND FAULT: builds $build/KIND, whose objects without a fault are kept from one fault to the next.
 harness() {
@@ -157,6 +161,8 @@ expect_failure plain 14 "a LL128 line word by word"
 expect_failure plain 15 "one flag for a LL128 unit"
 expect_failure plain 16 "LL128 where lines are torn"
 expect_failure plain 17 "end by the agent before the barrier"
+expect_failure plain 18 "tail in 32 bits"
+expect_failure plain 19 "head in 32 bits"
 expect_failure plain 20 "flag before the barrier"
 expect_failure plain 21 "flag without release"
 expect_failure plain 23 "left before peers are done"
@@ -182,6 +188,8 @@ expect_failure plain 35 "a table of old"
 expect_failure plain 36 "end of a share before the barrier"
 expect_failure plain 37 "end of a command before its helpers'"
 expect_failure plain 51 "a result before all has been gathered"
+expect_failure plain 52 "the last flag of commands again"
+expect_failure plain 53 "the last flag of relayed commands again"
 
 if ! echo 'int main(void) { return 0; }' | $CC -fsanitize=thread -x c - -o "$build/probe" 2> /dev/null || ! "$build/probe"; then
     echo "FAILED: $CC cannot build with ThreadSanitizer here (Debian and Ubuntu: libtsan2 of gcc, libclang-rt-dev of clang)"

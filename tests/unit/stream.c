@@ -43,7 +43,7 @@ static void *act(void *argument)
     struct run *r = m->run;
     struct gf_task task = { .abort = &r->abort, .deadline_ns = r->stream->deadline_ns, .error = &r->error };
     struct gf_conn conn = { .head = &r->fifo->head, .tail = &r->fifo->tail, .size = r->fifo->size, .slots = r->fifo->slots,
-                            .slot_bytes = SLOT };
+                            .slot_bytes = SLOT, .step = r->stream->first };
     struct gf_conn *recv = m->sends ? NULL : &conn, *send = m->sends ? &conn : NULL;
     for (uint64_t step = 0; step < r->stream->steps; step++) {
         if (!gf_fifo_begin(&m->team, &task, recv, send, r->bytes[step]))
@@ -72,7 +72,8 @@ static void start_team(struct member *members, struct run *run, struct gf_block 
 
 static bool all_arrived(const struct run *run)
 {
-    bool right = run->error == 0 && run->fifo->head == run->stream->steps && run->fifo->tail == run->stream->steps;
+    uint64_t end = run->stream->first + run->stream->steps;
+    bool right = run->error == 0 && run->fifo->head == end && run->fifo->tail == end;
     for (uint64_t step = 0; step < run->stream->steps; step++)
         right &= memcmp(run->in + step * SLOT, run->out + step * SLOT, run->bytes[step]) == 0;
     return right;
@@ -85,6 +86,7 @@ bool stream_is_right(const struct stream *stream)
     uint32_t *bytes = calloc(stream->steps, sizeof *bytes);
     struct run run = { .stream = stream, .fifo = memset(fifo, 0, sizeof *fifo), .bytes = bytes, .in = calloc(stream->steps, SLOT),
                        .out = calloc(stream->steps, SLOT) };
+    fifo->head = fifo->tail = stream->first;
     for (uint64_t step = 0; step < stream->steps; step++) {
         bytes[step] = (uint32_t)(scalar_random(&random) % (SLOT + 1));
         memset(run.in + step * SLOT, (int)(step % 251) + 1, SLOT);

@@ -13,7 +13,7 @@ struct stream {
     uint32_t threads;             /* of either team */
     bool weak;
     uint64_t seed;
-    uint64_t steps;               /* through the FIFO, of random sizes */
+    uint64_t first, steps;        /* through the FIFO, of random sizes: from this number on, so many */
     uint64_t deadline_ns;
 };
 

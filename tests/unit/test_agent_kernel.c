@@ -17,9 +17,25 @@
 
 #include <cmocka.h>
 
+#include "kernels/ordered.h"
 #include "tests/unit/agent_rank.h"
 
 static uint64_t seed = 1;
+
+/* As if the ring had been in use until shortly before the flags begin again: in each line is the command of the lap before. */
+static void wear_ring(struct rank *r, uint64_t *random)
+{
+    const struct gf_command nothing = { .kind = GF_COMMAND_NOTHING };
+    uint64_t first = FLAGS_END - agent_random(random, STEPS);
+
+    for (uint64_t number = first - GF_COMMANDS; number < first; number++) {
+        gf_command_encode(&nothing, number, r->lines + number % GF_COMMANDS * GF_COMMAND_WORDS);
+    }
+    for (int i = 0; i < GF_COMMAND_WORDS; i++) {
+        r->relay.line[i] = (uint64_t)gf_relay_flag(first - 1) << 32;
+    }
+    r->ring.put = r->done = r->left = first;
+}
 
 /* hasty: most commands are put without waiting for those before, so that the ring fills up. */
 static void write_script(struct script *script, bool hasty, uint64_t *random)
@@ -60,6 +76,7 @@ static struct rank *make_rank(struct script *script, uint32_t me, uint64_t *rand
     r->me = me;
     r->random = agent_random(random, UINT64_MAX);
     r->ring = (struct gf_command_ring){ .lines = r->lines, .done = &r->done, .left = &r->left };
+    wear_ring(r, random);
     r->agent_blocks = (uint32_t)(1 + agent_random(random, MOST_MEMBERS / script->team));
     for (int b = 0; b < MOST_BLOCKS; b++) {
         r->agent[b] = gf_block_create(script->team, true, agent_random(random, UINT32_MAX));

@@ -185,7 +185,7 @@ static void a_sender_keeps_to_its_credit(void **state)
     (void)state;
     for (uint32_t i = 0; i < 8; i++) {
         struct stream stream = { .threads = i % 2 ? 3 : 1, .weak = i / 2 % 2, .seed = seed + i, .steps = 200,
-                                 .deadline_ns = deadline_ns() };
+                                 .first = i < 4 ? 0 : ((uint64_t)1 << 32) - 100, .deadline_ns = deadline_ns() };
         assert_true(stream_is_right(&stream));
     }
 }

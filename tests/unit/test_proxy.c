@@ -23,6 +23,17 @@
 
 enum { SECONDS = 120, SEED = 20261129 };
 
+/* Every lock that this program takes comes by here (--wrap). */
+int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
+static uint64_t locks;                 /* atomic */
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+    __atomic_fetch_add(&locks, 1, __ATOMIC_RELAXED);
+    return __real_pthread_mutex_lock(mutex);
+}
+
 /* A task whose work is a number that others raise. */
 struct worker {
     struct gf_proxy_task task;
@@ -61,11 +72,13 @@ static void await_sleep(const gf_proxy *proxy, uint64_t sleeps)
     }
 }
 
-/* Each piece of work is brought while the thread may just be falling asleep: a lost wake would hang the test. */
+/* Each piece of work is brought while the thread may just be falling asleep: a lost wake would hang the test. From the first
+ * piece on, which finds the thread under way, neither side takes a lock. */
 static void test_no_wake_is_lost(void **state)
 {
     struct worker w;
     gf_proxy *proxy;
+    uint64_t before = 0;
 
     (void)state;
     alarm(SECONDS);
@@ -76,7 +89,10 @@ static void test_no_wake_is_lost(void **state)
         __atomic_store_n(&w.wanted, i, __ATOMIC_RELAXED);
         gf_proxy_wake(proxy);
         await_done(&w, i);
+        before = i == 1 ? __atomic_load_n(&locks, __ATOMIC_RELAXED) : before;
     }
+    assert_true(before > 0);
+    assert_int_equal(__atomic_load_n(&locks, __ATOMIC_RELAXED), before);
     gf_proxy_remove(proxy, &w.task);
     gf_proxy_destroy(proxy);
 }
