@@ -52,6 +52,7 @@ CUresult fake_enter_context(const char *name)
         return result;
     if (!depth)
         return CUDA_ERROR_INVALID_CONTEXT;
+    fake.strict_calls += capture != CU_STREAM_CAPTURE_MODE_RELAXED;
     return stack[depth - 1] == PRIMARY && !fake.active ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_SUCCESS;
 }
 

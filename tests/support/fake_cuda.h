@@ -43,6 +43,8 @@ struct fake_cuda {
     int reservations;               /* of addresses */
     int rows;                       /* of copies by rows */
     int misuses;                    /* uses of an object of a dead context: the real driver may crash */
+    int strict_calls;               /* while captures in other threads forbid some: not in relaxed mode */
+    bool remote;                    /* the last stream made is of the remote domain of memory synchronisation */
     char launched[64];              /* name of the last kernel launched */
     unsigned blocks, threads;
 

@@ -42,6 +42,7 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priori
     while ((*stream)->context)
         ++*stream;
     (*stream)->context = fake_context_id();
+    fake_cuda()->remote = false;
     fake_cuda()->streams++;
     return CUDA_SUCCESS;
 }
@@ -58,9 +59,15 @@ CUresult cuStreamSynchronize(CUstream stream) { return enter_stream(__func__, st
 
 CUresult cuStreamSetAttribute(CUstream stream, CUstreamAttrID which, const CUstreamAttrValue *value)
 {
+    CUresult result = enter_stream(__func__, stream);
+#if CUDA_VERSION >= 12000
+    fake_cuda()->remote = result == CUDA_SUCCESS && which == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN &&
+                          value->memSyncDomain == CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE;
+#else
     (void)which;
     (void)value;
-    return enter_stream(__func__, stream);
+#endif
+    return result;
 }
 
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)

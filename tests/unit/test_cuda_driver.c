@@ -180,6 +180,8 @@ static void assert_caller_undisturbed(const char *failing)
 {
     if (fake->current() != fake->foreign || fake->depth() != 1 || fake->capture() != CU_STREAM_CAPTURE_MODE_GLOBAL)
         fail_msg("the caller's context or capture mode is lost when %s fails", failing);
+    if (fake->strict_calls)
+        fail_msg("calls are made that would break a capture in another thread, when %s fails", failing);
 }
 
 /* With a context of the program current, each function of the driver fails in turn. */

@@ -218,6 +218,8 @@ static void test_ipc_refused(void **state)
     fake->fail_result = CUDA_ERROR_MAP_FAILED;
     assert_int_equal(gf_device_ipc_open(device, &handle, &mapped, &why), GF_ERR_UNSUPPORTED);
     assert_says(&why, "one container");
+    fake->fail_result = CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+    assert_int_equal(gf_device_ipc_open(device, &handle, &mapped, &why), GF_ERR_UNSUPPORTED);
     fake->fail_result = CUDA_ERROR_OUT_OF_MEMORY;
     assert_int_equal(gf_device_ipc_open(device, &handle, &mapped, &why), GF_ERR_NO_MEMORY);
     fake->fail_function = "cuIpcGetMemHandle";
@@ -228,6 +230,23 @@ static void test_ipc_refused(void **state)
     assert_says(&why, "CUDA_ERROR_ILLEGAL_ADDRESS");
     fake->fail_function = NULL;
     gf_device_free(device, memory);
+    gf_device_close(device);
+}
+
+/* Of a stream's other properties the fake driver takes only the right ones. Drivers that know no domains go without. */
+static void test_stream_domain(void **state)
+{
+    (void)state;
+    gf_device *device = fake_cuda_open_device();
+    gf_stream *stream;
+    assert_int_equal(gf_device_stream_create(device, &stream, NULL), GF_OK);
+    assert_int_equal(fake->remote, CUDA_VERSION >= 12000);
+    gf_device_stream_destroy(device, stream);
+    fake->fail_function = "cuStreamSetAttribute";
+    fake->fail_result = CUDA_ERROR_INVALID_VALUE;
+    assert_int_equal(gf_device_stream_create(device, &stream, NULL), GF_OK);
+    gf_device_stream_destroy(device, stream);
+    fake->fail_function = NULL;
     gf_device_close(device);
 }
 
@@ -362,7 +381,7 @@ int main(int argc, char **argv)
     static const struct CMUnitTest tests[] = {
         TEST(test_launch), TEST(test_no_kernels_for_this_gpu), TEST(test_missing_kernel_unloads), TEST(test_ipc_counts),
         TEST(test_ipc_new_allocation), TEST(test_ipc_refused), TEST(test_reset_then_release), TEST(test_reset_and_go_on),
-        TEST(test_query), TEST(test_query_kept_out), TEST(test_driver_shut_down),
+        TEST(test_query), TEST(test_query_kept_out), TEST(test_driver_shut_down), TEST(test_stream_domain),
     };
     return argc < 2 ? fake_cuda_rerun("fake_cuda", "whole") : cmocka_run_group_tests(tests, NULL, NULL);
 }
