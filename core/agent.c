@@ -64,6 +64,7 @@ gf_status gf_agent_create(gf_device *device, const struct gf_config *config, gf_
     agent->by_share = config->agent_blocks == 0;
     agent->blocks = agent->by_share ? 1 : config->agent_blocks;
     agent->start_ns = config->agent_start_us * 1000ull;
+    agent->stages = config->stages;
     pthread_mutex_init(&agent->use, NULL);
     pthread_mutex_init(&agent->tables_lock, NULL);
     gf_linger_init(&agent->linger, config->agent == GF_AGENT_FIXED ? GF_LINGER_FIXED : GF_LINGER_AUTO, config->agent_us);

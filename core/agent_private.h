@@ -22,6 +22,7 @@ struct gf_agent {
     bool by_share;                         /* `blocks` follows what communicators allow; */
     bool allowed;                          /* one of them has; tables_lock protects it */
     int blocks;                            /* of a launch; atomic */
+    struct gf_fault *stages;               /* of the settings, or null */
     uint64_t start_ns;                     /* how long a launch may take to begin, before others do its work */
     char *words, *kernel_words;            /* pinned */
     char *memory;                          /* device memory, user address: the tables, then the relay */

@@ -5,6 +5,7 @@
 #include "core/agent_private.h"
 
 #include "base/clock.h"
+#include "core/fault.h"
 #include "core/host_ordered.h"
 
 /* As in core/execute.c; but the first turn of a wait is as long as a small command takes, so that none of those is kept waiting
@@ -55,6 +56,8 @@ gf_status gf_agent_summon(gf_agent *agent, struct gf_reason *why)
         return GF_OK;
     }
     gf_agent_return_posts(agent);
+    gf_fault_pass(agent->stages, GF_FAULT_AGENT);
+
     struct gf_agent_work work = {
         .ring = (const uint64_t *)(const void *)agent->kernel_words,
         .done = (uint64_t *)(void *)(agent->kernel_words + GF_AGENT_DONE),

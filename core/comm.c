@@ -82,6 +82,7 @@ static gf_status meet_peers(gf_comm *comm, const struct gf_peer_info *mine, stru
         gf_reason_set(why, "out of host memory");
         return GF_ERR_NO_MEMORY;
     }
+    gf_fault_pass(&comm->fault, GF_FAULT_MEET);
     status = comm->bootstrap.allgather(comm->bootstrap.ctx, mine, peers->infos, sizeof *mine);
     if (status != GF_OK) {
         gf_reason_set(why, "the ranks could not exchange messages: %s", gf_status_string(status));

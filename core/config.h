@@ -49,6 +49,7 @@ enum gf_force_net { GF_NET_OFF, GF_NET_VERBS, GF_NET_UCX, GF_NET_ANY };
 enum { GF_AGENT_US_MOST = 60000 };
 enum { GF_NODE_BYTES = 64 };
 
+struct gf_fault;                   /* core/fault.h */
 struct gf_tuning;                  /* core/tuning.h */
 
 struct gf_config {
@@ -75,6 +76,7 @@ struct gf_config {
     bool deterministic;            /* reductions go in the order of the ranks, whatever the path */
     bool strict;                   /* a fall-back to a slower path is an error */
     const char *fault;             /* fault injection for tests: "name:n,…" makes the n-th such step fail; null in production */
+    struct gf_fault *stages;       /* the same, of what belongs to no communicator (core/fault.h); null in unit tests */
 };
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "core/fault.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,9 +21,16 @@ static const char *const step_names[GF_FAULT_STEP_COUNT] = {
     [GF_FAULT_PROXY] = "proxy",
     [GF_FAULT_PROXY_COPY] = "proxy_copy",
     [GF_FAULT_PROXY_STALL] = "proxy_stall",
-    [GF_FAULT_PROXY_DEATH] = "proxy_death",
     [GF_FAULT_WIRE] = "wire",
+    [GF_FAULT_AGREE] = "agree",
+    [GF_FAULT_MEET] = "meet",
+    [GF_FAULT_AGENT] = "agent",
+    [GF_FAULT_FLIGHT] = "flight",
+    [GF_FAULT_OFFERED] = "offered",
+    [GF_FAULT_FETCH] = "fetch",
 };
+
+static const char kill_word[] = "kill:";
 
 static int find_step(const char *name, size_t length)
 {
@@ -34,13 +42,17 @@ static int find_step(const char *name, size_t length)
     return -1;
 }
 
-/* Reads one "step:n[+][@rank]" and returns where it ends, or null if it is none. */
+/* Reads one "[kill:]step:n[+][@rank]" and returns where it ends, or null if it is none. */
 static const char *parse_item(const char *item, int rank, struct gf_fault *fault)
 {
+    bool kills = strncmp(item, kill_word, sizeof kill_word - 1) == 0;
+
+    item += kills ? sizeof kill_word - 1 : 0;
+
     const char *colon = strchr(item, ':');
     int step = colon ? find_step(item, (size_t)(colon - item)) : -1;
 
-    if (step < 0 || colon[1] < '0' || colon[1] > '9') {
+    if (step < 0 || (step >= GF_FAULT_STAGES && !kills) || colon[1] < '0' || colon[1] > '9') {
         return NULL;
     }
     char *end = NULL;
@@ -62,6 +74,7 @@ static const char *parse_item(const char *item, int rank, struct gf_fault *fault
     if (here) {
         fault->left[step] = (unsigned)pass;
         fault->for_good[step] = for_good;
+        fault->kills[step] = kills;
     }
     return end;
 }
@@ -76,9 +89,10 @@ gf_status gf_fault_parse(const char *text, int rank, struct gf_fault *fault, str
         const char *end = parse_item(item, rank, fault);
 
         if (!end) {
-            gf_reason_set(why, "the fault setting \"%s\" is not understood at \"%s\": write step:n, step:n+ or step:n@rank, "
-                          "comma-separated, with a step of segment, attach, register, dmabuf, device_alloc, ipc_export, "
-                          "ipc_open, host_segment, launch, proxy, proxy_copy, proxy_stall, proxy_death, wire", text, item);
+            gf_reason_set(why, "the fault setting is not understood at \"%.16s\": write step:n, step:n+ or step:n@rank, "
+                          "comma-separated, of segment, attach, register, dmabuf, device_alloc, ipc_export, ipc_open, "
+                          "host_segment, launch, proxy, proxy_copy, proxy_stall, wire, or kill:step:n, also of agree, meet, "
+                          "agent, flight, offered, fetch", item);
             return GF_ERR_INVALID;
         }
         if (*end == '\0') {
@@ -90,10 +104,19 @@ gf_status gf_fault_parse(const char *text, int rank, struct gf_fault *fault, str
 
 bool gf_fault_hits(struct gf_fault *fault, enum gf_fault_step step, struct gf_reason *why)
 {
-    if (!fault || fault->left[step] == 0 || --fault->left[step] > 0) {
+    if (!fault || __atomic_load_n(&fault->left[step], __ATOMIC_RELAXED) == 0
+        || __atomic_sub_fetch(&fault->left[step], 1, __ATOMIC_RELAXED) > 0) {
         return false;
     }
-    fault->left[step] = fault->for_good[step];
+    if (fault->kills[step]) {
+        raise(SIGKILL);
+    }
+    __atomic_store_n(&fault->left[step], fault->for_good[step], __ATOMIC_RELAXED);
     gf_reason_set(why, "the step %s was made to fail by the fault setting", step_names[step]);
     return true;
+}
+
+void gf_fault_pass(struct gf_fault *fault, enum gf_fault_step stage)
+{
+    (void)gf_fault_hits(fault, stage, NULL);
 }

@@ -273,6 +273,7 @@ static enum gf_agree_verdict find_verdict(mca_coll_gpufifo_module_t *module, gf_
     if (has_failed(agree)) {
         return GF_AGREE_STAGE;
     }
+    gf_fault_pass(mca_coll_gpufifo_component.config.stages, GF_FAULT_AGREE);
     gf_agree_line_device(agree->mine, agree->later.device_calls++, call);
     verdict = look(module, call, of_this_node, error, why);
     if (verdict == GF_AGREE_NATIVE && map->nodes > 1) {

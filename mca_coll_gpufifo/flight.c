@@ -66,6 +66,9 @@ static bool fly(struct gf_flights *flights)
     gf_comm *comm = flights->comm;
     gf_status status = GF_IN_PROGRESS;
 
+    if (flight && flight->state == GF_FLIGHT_AGREED) {
+        gf_fault_pass(mca_coll_gpufifo_component.config.stages, GF_FAULT_FLIGHT);
+    }
     if (flight && flight->state == GF_FLIGHT_AGREED && (status = flight->start(comm, flight, &flight->why)) == GF_OK) {
         gf_flight_move_on(flight, GF_FLIGHT_ALOFT);
     }

@@ -8,6 +8,7 @@
 #include "mca_coll_gpufifo/ompi_abi.h"
 
 #include "core/comm.h"
+#include "core/fault.h"
 #include "core/pipe.h"
 #include "device/device.h"
 #include "mca_coll_gpufifo/host_memory.h"
@@ -40,6 +41,7 @@ typedef struct mca_coll_gpufifo_component_t {
     char *fault, *agent, *node, *tuning;
     struct gf_tuning *tuning_table;    /* which the file `tuning` has, null: none; config.tuning */
     struct gf_config config;
+    struct gf_fault stages;            /* config.stages; any thread */
     struct gf_pipe_config pipe;
     struct gf_net_params net_params;
     size_t pack_bytes;                 /* messages with gaps of so many bytes are packed in device memory; 0: none */

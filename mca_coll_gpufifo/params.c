@@ -6,7 +6,6 @@
 
 #include "opal/mca/base/mca_base_var.h"
 
-#include "core/fault.h"
 #include "core/forced.h"
 #include "core/message_sizes.h"
 #include "kernels/work.h"
@@ -178,7 +177,7 @@ static void register_sizes(mca_coll_gpufifo_component_t *component)
         "the host does its work with copies until it has come",
         MCA_BASE_VAR_TYPE_UNSIGNED_INT, NULL, OPAL_INFO_LVL_6, &component->config.agent_start_us);
     gf_params_register_variable("fault",
-        "Fault injection for tests: a comma list of name:n, by which the n-th such step of this process fails",
+        "Fault injection for tests: a comma list of name:n, by which the n-th such step of this process fails, and kill:name:n",
         MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_9, &component->fault);
 }
 
@@ -337,18 +336,20 @@ static void apply_agent(const char *text, struct gf_config *config)
 }
 
 /* A fault that nobody can inject would let a test pass for the wrong reason. */
-static void check_fault(const char **fault)
+static void apply_fault(mca_coll_gpufifo_component_t *component)
 {
-    struct gf_fault parsed;
+    struct gf_config *config = &component->config;
     struct gf_reason why;
 
-    if (gf_fault_parse(*fault, 0, &parsed, &why) == GF_OK) {
-        return;
+    config->fault = component->fault && component->fault[0] ? component->fault : NULL;
+    config->stages = &component->stages;
+    if (gf_fault_parse(config->fault, ompi_process_info.my_name.vpid, config->stages, &why) != GF_OK) {
+        if (gf_speaks_for_node()) {
+            gf_show_help("bad-fault", why.text);
+        }
+        config->fault = NULL;
+        config->stages = NULL;
     }
-    if (gf_speaks_for_node()) {
-        gf_show_help("bad-fault", why.text);
-    }
-    *fault = NULL;
 }
 
 void gf_params_apply(mca_coll_gpufifo_component_t *component)
@@ -362,8 +363,7 @@ void gf_params_apply(mca_coll_gpufifo_component_t *component)
     config->protocol = (enum gf_force_protocol)component->protocol;
     config->simple_buffer = (enum gf_simple_buffer)component->simple_buffer;
     config->mapped = (enum gf_mapped_use)component->mapped;
-    config->fault = component->fault && component->fault[0] ? component->fault : NULL;
-    check_fault(&config->fault);
+    apply_fault(component);
     apply_agent(component->agent ? component->agent : "auto", config);
     if (gf_forced_contradict(config)) {
         if (gf_speaks_for_node()) {

@@ -4,7 +4,6 @@
  */
 #include "transport/copy_engine.h"
 
-#include <signal.h>
 
 #include "transport/failure.h"
 
@@ -28,7 +27,7 @@ gf_status gf_copies_check(struct gf_connector *c, struct gf_reason *why)
 gf_status gf_copies_open(struct gf_copies *copies, struct gf_connector *c, struct gf_reason *why)
 {
     *copies = (struct gf_copies){ .c = c };
-    return gf_copy_ring_create(c->device, &copies->ring, why);
+    return gf_copy_ring_create(c->device, NULL, &copies->ring, why);
 }
 
 void gf_copies_close(struct gf_copies *copies)
@@ -42,9 +41,6 @@ gf_status gf_copies_start(struct gf_copies *copies, void *to, const void *from, 
 
     if (gf_copy_ring_full(&copies->ring) || gf_fault_hits(fault, GF_FAULT_PROXY_STALL, NULL)) {
         return GF_NO_RESOURCE;
-    }
-    if (gf_fault_hits(fault, GF_FAULT_PROXY_DEATH, NULL)) {
-        raise(SIGKILL);
     }
     if (gf_fault_hits(fault, GF_FAULT_PROXY_COPY, NULL)) {
         return GF_ERR_DEVICE;

@@ -237,6 +237,7 @@ bool gf_pt2pt_request_pull_on(gf_pt2pt_request_t *request)
     gf_status status;
 
     why.text[0] = '\0';
+    gf_fault_pass(mca_coll_gpufifo_component.config.stages, GF_FAULT_FETCH);
     status = gf_fetch_poll(&request->fetch, &why);
     if (status == GF_IN_PROGRESS) {
         return false;

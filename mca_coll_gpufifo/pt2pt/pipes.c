@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 
-#include "core/fault.h"
 #include "mca_coll_gpufifo/module.h"
 #include "proxy/pump.h"
 

@@ -129,6 +129,7 @@ static gf_status offer_end(gf_pt2pt_request_t *request, struct gf_reason *why)
     if (request->inner->req_status.MPI_ERROR != MPI_SUCCESS && gf_offering_withdraw(offering) == GF_OK) {
         return GF_OK;
     }
+    gf_fault_pass(mca_coll_gpufifo_component.config.stages, GF_FAULT_OFFERED);
     return gf_offering_poll(offering, why);
 }
 

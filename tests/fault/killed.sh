@@ -5,28 +5,8 @@
 # mpirun lets the others go on (--enable-recovery), their message names the rank.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
-GF_TIMEOUT=30      # not a measurement: beyond it the survivors are spinning
-export GF_TIMEOUT
+. "${srcdir:-.}/tests/fault/killed_rank.sh"
 
-no_process_left() {
-    left=
-    for process in $(sed -n 's/.*is process \([0-9]*\)$/\1/p' "$output"); do
-        # a dying process may need a moment
-        for moment in 1 2 3 4 5 6 7 8 9 10; do
-            kill -0 "$process" 2> /dev/null || break
-            sleep 0.5
-        done
-        kill -0 "$process" 2> /dev/null && left="$left $process"
-    done
-    if [ -n "$left" ]; then
-        bad "processes are left:$left"
-    else
-        good
-    fi
-}
-
-# mpirun says it, or a rank that has noticed before.
-killed="signal 9\|rank 1 (process [0-9]* on .*) has ended"
 for algorithm in one_shot ring host; do
     for count in 2 100000; do
         run_fails "$killed" 3 algorithm=$algorithm tests/fault/killed_rank 1 20 $count
@@ -37,7 +17,7 @@ done
 for transport in p2p_copy shm_copy; do
     run_fails "$killed" 3 transport=$transport tests/fault/killed_rank 1 20 100000
     no_process_left
-    run_fails "$killed" 3 transport=$transport fault=proxy_death:200@1 tests/fault/killed_rank 1 100000 100000
+    run_fails "$killed" 3 transport=$transport fault=kill:proxy_copy:200@1 tests/fault/killed_rank 1 100000 100000
     no_process_left
 done
 

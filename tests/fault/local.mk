@@ -6,6 +6,7 @@ tests_fault_killed_rank_SOURCES = tests/fault/killed_rank.c
 tests_fault_killed_rank_CPPFLAGS = $(mpi_test_cppflags)
 tests_fault_killed_rank_LDADD = $(mpi_test_libs)
 
-fault_test_scripts = tests/fault/paths.sh tests/fault/killed.sh tests/fault/containers.sh
+fault_test_scripts = tests/fault/paths.sh tests/fault/killed.sh tests/fault/killed_stages.sh tests/fault/containers.sh
+EXTRA_DIST += tests/fault/killed_rank.sh
 TESTS += $(fault_test_scripts)
 dist_check_SCRIPTS += $(fault_test_scripts)

@@ -171,7 +171,8 @@ static int death_body(struct gftest_rank *rank)
 /* Killed by its proxy's thread: before its first copy, with copies under way at both ends, near the end. */
 static void test_killed_while_the_proxy_is_at_work(void **state)
 {
-    static const char *const faults[] = { "proxy_death:1@1", "proxy_death:6@1", "proxy_death:40@1", "proxy_death:151@1" };
+    static const char *const faults[] = { "kill:proxy_copy:1@1", "kill:proxy_copy:6@1", "kill:proxy_copy:40@1",
+                                          "kill:proxy_copy:151@1" };
 
     (void)state;
     for (int t = 0; t < 2; t++) {

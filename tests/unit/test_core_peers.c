@@ -272,12 +272,37 @@ static void test_fault_settings(void **state)
     assert_true(gf_fault_hits(&fault, GF_FAULT_ATTACH, &why));
     assert_true(gf_fault_hits(&fault, GF_FAULT_ATTACH, &why));
     static const char *const wrong[] = { "ipc_open", "ipc_open:", "ipc_open:0", "ipc_open:-1", "ipc:1", "segment:1,",
-        "segment:1@", "segment:1;", ":1" };
+        "segment:1@", "segment:1;", ":1", "agree:1",
+        "kill:", "kill:1", "kill:kill:agree:1", "kill:agree" };
 
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         assert_int_equal(gf_fault_parse(wrong[i], 0, &fault, &why), GF_ERR_INVALID);
         assert_non_null(strstr(why.text, "step:n"));
+        assert_non_null(strstr(why.text, "fetch"));        /* all of the sentence fits */
     }
+}
+
+/* The second pass kills; elsewhere nobody is. */
+static void test_fault_kills(void **state)
+{
+    struct gf_fault fault;
+    int status;
+
+    (void)state;
+    assert_int_equal(gf_fault_parse("kill:agree:1@1,kill:launch:2@0", 0, &fault, NULL), GF_OK);
+    gf_fault_pass(&fault, GF_FAULT_AGREE);
+    gf_fault_pass(NULL, GF_FAULT_AGREE);
+    assert_false(gf_fault_hits(&fault, GF_FAULT_LAUNCH, NULL));
+
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        gf_fault_hits(&fault, GF_FAULT_LAUNCH, NULL);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
 int main(void)
@@ -289,7 +314,7 @@ int main(void)
         cmocka_unit_test(test_an_agent_takes_a_block),
         cmocka_unit_test(test_kernels_wait_only_where_they_run_at_once),
         cmocka_unit_test(test_differences_are_named),
-        cmocka_unit_test(test_several_nodes), cmocka_unit_test(test_fault_settings),
+        cmocka_unit_test(test_several_nodes), cmocka_unit_test(test_fault_settings), cmocka_unit_test(test_fault_kills),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

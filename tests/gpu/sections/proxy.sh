@@ -30,8 +30,8 @@ runs() {
     run_fails "deadline_ms" 2 transport=shm_copy deadline_ms=2000 fault=proxy_stall:30+@1 tests/mpi/test_allreduce limit=65536 \
         sizes
     # Under MPS the others of one GPU lose their contexts with the one that is killed.
-    run_fails 'signal 9\|a failure while a kernel ran' 2 transport=shm_copy fault=proxy_death:200@1 tests/fault/killed_rank 1 \
-        100000 100000
+    run_fails 'signal 9\|a failure while a kernel ran' 2 transport=shm_copy fault=kill:proxy_copy:200@1 \
+        tests/fault/killed_rank 1 100000 100000
     if [ "$(gpus)" -ge 2 ]; then
         runs_two_gpus
     else

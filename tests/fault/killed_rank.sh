@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Sourced after tests/mpi/runs.sh by scripts that have killed_rank die: how long its peers may take to notice, and whether any
+# process is left.
+
+GF_TIMEOUT=30      # not a measurement: beyond it the survivors are spinning
+export GF_TIMEOUT
+
+no_process_left() {
+    left=
+    for process in $(sed -n 's/.*is process \([0-9]*\)$/\1/p' "$output"); do
+        # a dying process may need a moment
+        for moment in 1 2 3 4 5 6 7 8 9 10; do
+            kill -0 "$process" 2> /dev/null || break
+            sleep 0.5
+        done
+        kill -0 "$process" 2> /dev/null && left="$left $process"
+    done
+    if [ -n "$left" ]; then
+        bad "processes are left:$left"
+    else
+        good
+    fi
+}
+
+# killed_of RANK: mpirun says it, or a rank that has noticed before, or, of a message, its other end.
+killed_of() {
+    echo "signal 9\|rank $1 (process [0-9]* on .*) has ended\|process [0-9]* has ended\|the sender of a message .* has ended"
+}
+killed=$(killed_of 1)
