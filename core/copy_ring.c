@@ -4,28 +4,34 @@
  */
 #include "core/copy_ring.h"
 
-gf_status gf_copy_ring_create(gf_device *device, struct gf_copy_ring *ring, struct gf_reason *why)
+gf_status gf_copy_ring_create(gf_device *device, gf_stream *shared, struct gf_copy_ring *ring, struct gf_reason *why)
 {
-    *ring = (struct gf_copy_ring){ .device = device };
+    gf_stream *last = shared;
+
+    *ring = (struct gf_copy_ring){ .device = device, .shared = shared };
     for (int i = 0; i < GF_COPY_RING; i++) {
         gf_status status = gf_device_stream_create(device, &ring->streams[i], why);
 
         if (status != GF_OK) {
             ring->streams[i] = NULL;
-            gf_copy_ring_destroy(ring);
-            return status;
+            if (status != GF_ERR_NO_MEMORY || !last) {
+                gf_copy_ring_destroy(ring);
+                return status;
+            }
+            ring->streams[i] = last;
         }
+        last = ring->streams[i];
     }
     return GF_OK;
 }
 
 void gf_copy_ring_destroy(struct gf_copy_ring *ring)
 {
-    for (int i = 0; i < GF_COPY_RING; i++) {
-        if (ring->streams[i]) {
+    for (int i = GF_COPY_RING - 1; i >= 0; i--) {
+        if (ring->streams[i] && ring->streams[i] != (i > 0 ? ring->streams[i - 1] : ring->shared)) {
             gf_device_stream_destroy(ring->device, ring->streams[i]);
-            ring->streams[i] = NULL;
         }
+        ring->streams[i] = NULL;
     }
 }
 

@@ -18,12 +18,14 @@ enum { GF_COPY_RING = 4 };             /* one runs, the others wait for it: a ho
 struct gf_copy_ring {
     gf_device *device;
     gf_stream *streams[GF_COPY_RING];
+    gf_stream *shared;                 /* the caller's */
     void *owners[GF_COPY_RING];
     unsigned started, ended;           /* copies so far */
 };
 
-/* Makes the streams; on failure it has none. */
-gf_status gf_copy_ring_create(gf_device *device, struct gf_copy_ring *ring, struct gf_reason *why);
+/* Makes the streams. Those for which the device has no memory are another one's, the first one then `shared`, the caller's, which
+ * outlives the ring; ends are told later so. shared: null where the first one must be its own. On failure it has none. */
+gf_status gf_copy_ring_create(gf_device *device, gf_stream *shared, struct gf_copy_ring *ring, struct gf_reason *why);
 
 /* Waits for what is under way. Accepts a zeroed one. */
 void gf_copy_ring_destroy(struct gf_copy_ring *ring);

@@ -100,7 +100,8 @@ struct gf_pipe_take {
 /* Into memory of this device, and host memory. */
 gf_status gf_pipe_sink_create(gf_device *device, gf_pipe_sink **sink, struct gf_reason *why);
 
-/* Fetches the first `bytes` bytes, as gf_pull_start. */
+/* Fetches the first `bytes` bytes, as gf_pull_start. GF_ERR_UNSUPPORTED: the device has no memory for a stream; the sender learns
+ * that, too. */
 gf_status gf_pipe_take_start(gf_pipe_sink *sink, const struct gf_offer_name *name, void *to, size_t bytes,
                              struct gf_pipe_take *take, struct gf_reason *why);
 

@@ -25,7 +25,7 @@ struct gf_pipe_sink {
     gf_device *device;
     pthread_mutex_t lock;              /* guards what follows */
     struct gf_pipe_peer *peers;
-    struct gf_copy_ring ring;
+    struct gf_copy_ring ring;          /* made with the first message to device memory */
     struct gf_pipe_take *first, **last;    /* under way */
     struct gf_pipe_watch watch;
 };
@@ -41,12 +41,6 @@ gf_status gf_pipe_sink_create(gf_device *device, gf_pipe_sink **made, struct gf_
     }
     sink->device = device;
     sink->last = &sink->first;
-    gf_status status = gf_copy_ring_create(device, &sink->ring, why);
-
-    if (status != GF_OK) {
-        free(sink);
-        return status;
-    }
     pthread_mutex_init(&sink->lock, NULL);
     *made = sink;
     return GF_OK;
@@ -185,7 +179,14 @@ static gf_status prepare(gf_pipe_sink *sink, struct gf_pipe_take *take, struct g
         return GF_ERR_PEER;
     }
     take->chunks = gf_pipe_chunks(take->bytes, take->chunk_bytes);
-    return GF_OK;
+    if (take->to_host || sink->ring.device) {
+        return GF_OK;
+    }
+    status = gf_copy_ring_create(sink->device, NULL, &sink->ring, why);
+    if (status != GF_OK) {
+        sink->ring.device = NULL;
+    }
+    return status == GF_ERR_NO_MEMORY ? GF_ERR_UNSUPPORTED : status;
 }
 
 gf_status gf_pipe_take_start(gf_pipe_sink *sink, const struct gf_offer_name *name, void *to, size_t bytes,

@@ -103,7 +103,7 @@ gf_status gf_pipe_source_create(gf_device *device, const struct gf_pipe_config *
     init_lists(source);
     status = open_memory(source, why);
     if (status == GF_OK) {
-        status = gf_copy_ring_create(device, &source->ring, why);
+        status = gf_copy_ring_create(device, NULL, &source->ring, why);
     }
     if (status != GF_OK) {
         gf_pipe_source_destroy(source);

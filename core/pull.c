@@ -23,26 +23,20 @@ static uint32_t blocks_of(const gf_device *device)
     return (uint32_t)device->caps.blocks * (device->caps.host_types ? 1 : 2);
 }
 
-static gf_status create_streams(gf_pull_engine *engine, struct gf_reason *why)
-{
-    gf_status status = gf_device_stream_create(engine->device, &engine->control, why);
-
-    for (int i = 0; i < GF_FLIGHTS && status == GF_OK; i++) {
-        status = gf_device_stream_create(engine->device, &engine->flights[i].stream, why);
-    }
-    return status;
-}
-
 static gf_status create_words(gf_pull_engine *engine, struct gf_reason *why)
 {
     gf_device *device = engine->device;
     size_t bytes = GF_KERNEL_FLIGHTS * sizeof(struct gf_pull_gate) + GF_LINE;
     size_t pinned = sizeof *engine->words + GF_COPY_FLIGHTS * GF_PULL_BOUNCE_BYTES;
     void *address = NULL;
+
+    if (!engine->flights[0].stream) {
+        return GF_OK;                                         /* gf_pull_copy does without */
+    }
     gf_status status = gf_device_pinned_alloc(device, pinned, &address, why);
 
     if (status != GF_OK) {
-        return status;
+        return status == GF_ERR_NO_MEMORY ? GF_OK : status;
     }
     engine->words = address;
     for (int i = 0; i < GF_COPY_FLIGHTS; i++) {
@@ -51,7 +45,7 @@ static gf_status create_words(gf_pull_engine *engine, struct gf_reason *why)
     engine->words->end = GF_PULL_END;
     status = gf_device_alloc(device, bytes, &address, why);
     if (status != GF_OK) {
-        return status == GF_ERR_NO_MEMORY ? GF_OK : status;   /* gf_pull_copy does without */
+        return status == GF_ERR_NO_MEMORY ? GF_OK : status;
     }
     engine->device_words = address;
     engine->end_word = engine->device_words + GF_KERNEL_FLIGHTS * sizeof(struct gf_pull_gate);
@@ -88,7 +82,7 @@ gf_status gf_pull_engine_create(struct gf_imports *imports, const struct gf_pull
     engine->pid = (int32_t)getpid();
     engine->blocks = blocks_of(engine->device);
     engine->waiting.last = &engine->waiting.first;
-    gf_status status = create_streams(engine, why);
+    gf_status status = gf_pull_flights_open(engine, why);
 
     if (status == GF_OK) {
         status = create_words(engine, why);
@@ -117,14 +111,7 @@ void gf_pull_engine_destroy(gf_pull_engine *engine)
         return;
     }
     finish_all(engine);
-    for (int i = 0; i < GF_FLIGHTS; i++) {
-        if (engine->flights[i].stream) {
-            gf_device_stream_destroy(engine->device, engine->flights[i].stream);
-        }
-    }
-    if (engine->control) {
-        gf_device_stream_destroy(engine->device, engine->control);
-    }
+    gf_pull_flights_close(engine);
     gf_attached_clear(engine);
     if (engine->device_words) {
         gf_device_free(engine->device, engine->device_words);
@@ -201,7 +188,8 @@ static gf_status find_source(gf_pull_engine *engine, const struct gf_attached *a
         pull->from = pull->import->address + offer->offset;
         pull->kernel_from = pull->import->kernel_address + offer->offset;
     }
-    return status == GF_NO_RESOURCE ? GF_ERR_UNSUPPORTED : status;      /* there is another way */
+    /* There is another way. */
+    return status == GF_NO_RESOURCE || status == GF_ERR_NO_MEMORY ? GF_ERR_UNSUPPORTED : status;
 }
 
 static struct gf_pull_route route_of(const gf_pull_engine *engine, const struct gf_pull *pull)
@@ -261,6 +249,12 @@ static gf_status prepare(gf_pull_engine *engine, const struct gf_attached *attac
     if (pull->bytes == 0) {
         end_by_host(pull);
         return GF_OK;
+    }
+    if (!engine->control) {
+        status = gf_device_stream_create(engine->device, &engine->control, why);
+        if (status != GF_OK) {
+            return status == GF_ERR_NO_MEMORY ? GF_ERR_UNSUPPORTED : status;
+        }
     }
     if (!where) {
         status = look_at_target(engine, pull, &found, why);

@@ -65,7 +65,8 @@ void gf_pull_engine_use_agent(gf_pull_engine *engine, gf_agent *agent);
  * truncated message, which is no error to the sender. where: what gf_driver_pointer says of
  * `to`, null if the caller does not know. The data must not be touched until gf_pull_poll says the end. GF_OK:
  * started; call gf_pull_engine_progress, at once or when other pulls have been started too. Errors: nothing was started, and
- * the sender has been told if that can be. GF_ERR_PEER: no such offer any more, or its process is gone. */
+ * the sender has been told if that can be. GF_ERR_PEER: no such offer any more, or its process is gone. GF_ERR_UNSUPPORTED: it
+ * cannot be mapped here, or the device has no memory for a stream. */
 gf_status gf_pull_start(gf_pull_engine *engine, const struct gf_offer_name *name, void *to, const struct gf_pointer *where,
                         size_t bytes, struct gf_pull *pull, struct gf_reason *why);
 

@@ -42,6 +42,7 @@ struct gf_place {
 /* One stream and what is under way there: one launch, or several copies. Owned by the engine. */
 struct gf_flight {
     gf_stream *stream;
+    bool shares;                   /* it is another flight's, or control */
     enum gf_flight_state state;
     struct gf_place places[GF_PULL_ITEMS];
     uint32_t count;                /* places that are in use */
@@ -97,7 +98,8 @@ struct gf_pull_engine {
     uint32_t blocks;                           /* most blocks of a launch */
     struct gf_flight *rescued;                 /* the one that uses control and words */
     gf_stream *control;
-    char *device_words;                        /* device memory: a gate a kernel flight, then end_word; null: it is full */
+    char *device_words;                        /* device memory: a gate a kernel flight, then end_word; null: the device is
+                                                  full, and gf_pull_copy does all */
     char *end_word;                            /* GF_PULL_END, copied behind the data */
     struct gf_pull_words *words;
     struct gf_pull_statistics statistics;
@@ -105,6 +107,12 @@ struct gf_pull_engine {
 };
 
 /* pull_flight.c */
+
+/* Streams. Where the device has no memory for more, launches share one and copies another, which may be control; a copy is never
+ * behind a launch, which may not find its place. Without a stream for launches gf_pull_copy does it all, and without control,
+ * which is tried again, all messages are refused. close: nothing is under way. */
+gf_status gf_pull_flights_open(gf_pull_engine *engine, struct gf_reason *why);
+void gf_pull_flights_close(gf_pull_engine *engine);
 
 /* The pull has ended: its flight and its mapping are told. The offer has been ended before. */
 void gf_pull_end(gf_pull_engine *engine, struct gf_pull *pull, gf_status status);

@@ -12,6 +12,41 @@
 /* Of one launch, apart from a message that is larger itself: a launch that takes long keeps later messages waiting. */
 #define MOST_BYTES ((uint64_t)128 << 20)
 
+gf_status gf_pull_flights_open(gf_pull_engine *engine, struct gf_reason *why)
+{
+    gf_status status = gf_device_stream_create(engine->device, &engine->control, why);
+    gf_stream *launches = NULL, *copies = engine->control;
+
+    if (status == GF_ERR_NO_MEMORY) {
+        return GF_OK;              /* it can refuse messages, and tries again with each */
+    }
+    for (int i = 0; i < GF_FLIGHTS && status == GF_OK; i++) {
+        struct gf_flight *flight = &engine->flights[i];
+        gf_stream **last = i < GF_KERNEL_FLIGHTS ? &launches : &copies;
+
+        status = gf_device_stream_create(engine->device, &flight->stream, why);
+        flight->shares = status == GF_ERR_NO_MEMORY;
+        if (flight->shares) {
+            flight->stream = *last;
+            status = GF_OK;
+        }
+        *last = flight->stream;
+    }
+    return status;
+}
+
+void gf_pull_flights_close(gf_pull_engine *engine)
+{
+    for (int i = 0; i < GF_FLIGHTS; i++) {
+        if (engine->flights[i].stream && !engine->flights[i].shares) {
+            gf_device_stream_destroy(engine->device, engine->flights[i].stream);
+        }
+    }
+    if (engine->control) {
+        gf_device_stream_destroy(engine->device, engine->control);
+    }
+}
+
 void gf_flight_rest(gf_pull_engine *engine, struct gf_flight *flight)
 {
     for (uint32_t i = 0; i < flight->count; i++) {

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS "weak, solo, noipc, queued, filled, lingering, torn, team=N, blocks=N, memory=BYTES, gpu=N, seed=N"
+#define WORDS "weak, solo, noipc, queued, filled, lingering, torn, team=N, blocks=N, streams=N, memory=BYTES, gpu=N, seed=N"
 
-enum { MAX_TEAM = 64, MAX_BLOCKS = 256, MAX_GPU = 255, WORD_BYTES = 64 };
+enum { MAX_TEAM = 64, MAX_BLOCKS = 256, MAX_STREAMS = 1000000, MAX_GPU = 255, WORD_BYTES = 64 };
 static const unsigned long long min_memory = 1ull << 20, max_memory = 1ull << 40;
 
 /* The number at text, which must be all of it but for a unit where those are allowed. False if it is none. */
@@ -76,6 +76,11 @@ static gf_status set_value(struct gf_emulated_options *options, const char *name
             return out_of_range(name, value, "1 to 256", why);
         }
         options->blocks = (int)number;
+    } else if (strcmp(name, "streams") == 0) {
+        if (!read_number(value, false, &number) || number < 1 || number > MAX_STREAMS) {
+            return out_of_range(name, value, "1 to 1000000", why);
+        }
+        options->streams = (int)number;
     } else if (strcmp(name, "memory") == 0) {
         if (!read_number(value, true, &number) || number < min_memory || number > max_memory) {
             return out_of_range(name, value, "1M to 1T bytes (units K, M, G, T)", why);
@@ -114,7 +119,9 @@ static gf_status read_word(struct gf_emulated_options *options, char *word, stru
 
 gf_status gf_emulated_options_parse(const char *text, struct gf_emulated_options *options, struct gf_reason *why)
 {
-    *options = (struct gf_emulated_options){.team = 1, .blocks = 8, .memory = (size_t)64 << 30, .seed = 1};
+    *options = (struct gf_emulated_options){
+        .team = 1, .blocks = 8, .streams = MAX_STREAMS, .memory = (size_t)64 << 30, .seed = 1,
+    };
 
     while (text && *text) {
         char word[WORD_BYTES];

@@ -23,6 +23,7 @@ struct gf_emulated_options {
     bool torn;         /* "torn": 128-byte lines do not arrive whole */
     int team;          /* "team=N": host threads that play one block, 1..64 */
     int blocks;        /* "blocks=N": blocks that run at once, 1..256 */
+    int streams;       /* "streams=N": a process may have so many at a time, 1..1000000, as if there were no memory for more */
     size_t memory;     /* "memory=BYTES": addresses of each kind of memory, with K, M, G or T: 1M..1T. Only touched pages cost. */
     int gpu;           /* "gpu=N": processes with the same N, 0..255, have the same device */
     uint64_t seed;     /* "seed=N": of all random delays and orders */

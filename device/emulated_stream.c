@@ -64,6 +64,19 @@ void gf_emulated_queues_clear(struct gf_emulated_queues *queues)
     pthread_mutex_destroy(&queues->lock);
 }
 
+/* Of two threads that ask at a time, both may be told that there is. */
+static bool has_room(struct gf_emulated_queues *queues)
+{
+    int count = 0;
+
+    pthread_mutex_lock(&queues->lock);
+    for (const gf_stream *stream = queues->streams; stream; stream = stream->next) {
+        count++;
+    }
+    pthread_mutex_unlock(&queues->lock);
+    return count < queues->options.streams;
+}
+
 gf_status gf_emulated_stream_create(struct gf_emulated_queues *queues, gf_stream **created, struct gf_reason *why)
 {
     gf_stream *stream = calloc(1, sizeof *stream);
@@ -73,6 +86,8 @@ gf_status gf_emulated_stream_create(struct gf_emulated_queues *queues, gf_stream
     *created = NULL;
     if (!stream || !blocks) {
         gf_reason_set(why, "out of host memory");
+    } else if (!has_room(queues)) {
+        gf_reason_set(why, "%d streams are all that GPUFIFO_EMULATED allows (streams=N)", queues->options.streams);
     } else {
         status = gf_pool_reserve(queues->pool, 1, why);
     }

@@ -278,12 +278,19 @@ gf_device *gf_component_device(int ordinal, struct gf_reason *why)
         return NULL;
     }
     opal_mutex_lock(&component->lock);
-    if (component->devices[ordinal] == NULL) {
+    bool first = component->devices[ordinal] == NULL;
+
+    if (first) {
         component->devices[ordinal] = open_device(component->driver, ordinal, why);
     }
     gf_device *device = component->devices[ordinal];
 
     opal_mutex_unlock(&component->lock);
+    if (first && device) {
+        struct gf_stage_pool *pool;        /* has its stream before others have used up the device's memory */
+
+        (void)gf_stage_pool_get(component->staging, ordinal, &pool, NULL);
+    }
     return device;
 }
 

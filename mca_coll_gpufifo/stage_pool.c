@@ -30,6 +30,8 @@ struct gf_stage_pool {
     size_t kept;                       /* bytes in free[] */
     struct free_bounce *large;         /* GF_BOUNCE_KEEP_LARGE bytes at most */
     struct gf_stage_lane *idle;
+    gf_stream *stream;                 /* of the first lane, and of those for which there is no memory; null: not even for this */
+    bool lent;                         /* there is a first lane */
     struct gf_device_memory *memory;
     struct gf_stage_pool *next;
 };
@@ -55,7 +57,7 @@ struct gf_staging *gf_staging_create(void)
 
 static void lane_destroy(struct gf_stage_lane *lane)
 {
-    if (lane->stream) {
+    if (lane->stream && !lane->shares) {
         gf_device_stream_destroy(lane->device, lane->stream);
     }
     if (lane->words) {
@@ -89,6 +91,9 @@ static void pool_destroy(struct gf_stage_pool *pool)
     }
     destroy_all(pool, pool->large);
     gf_device_memory_destroy(pool->memory);
+    if (pool->stream) {
+        gf_device_stream_destroy(pool->device, pool->stream);
+    }
     free(pool);
 }
 
@@ -119,24 +124,22 @@ static struct gf_stage_pool *find_pool(struct gf_staging *staging, int ordinal)
 }
 
 /* With the lock held. */
-static gf_status add_pool(struct gf_staging *staging, int ordinal, struct gf_stage_pool **pool, struct gf_reason *why)
+static gf_status add_pool(struct gf_staging *staging, gf_device *device, struct gf_stage_pool **pool, struct gf_reason *why)
 {
-    gf_device *device = gf_component_device(ordinal, why);
-
-    if (!device) {
-        return GF_ERR_DEVICE;
-    }
     *pool = calloc(1, sizeof **pool);
     if (*pool) {
         (*pool)->memory = gf_device_memory_create(device);
     }
     if (!*pool || !(*pool)->memory) {
-        gf_reason_set(why, "no host memory to stage buffers of device %d", ordinal);
+        gf_reason_set(why, "no host memory to stage buffers of device %d", device->ordinal);
         free(*pool);
         *pool = NULL;
         return GF_ERR_NO_MEMORY;
     }
     (*pool)->device = device;
+    if (gf_device_stream_create(device, &(*pool)->stream, NULL) != GF_OK) {
+        (*pool)->stream = NULL;
+    }
     (*pool)->staging = staging;
     (*pool)->next = staging->pools;
     staging->pools = *pool;
@@ -149,8 +152,20 @@ gf_status gf_stage_pool_get(struct gf_staging *staging, int ordinal, struct gf_s
 
     pthread_mutex_lock(&staging->lock);
     *pool = find_pool(staging, ordinal);
+    pthread_mutex_unlock(&staging->lock);
+    if (*pool) {
+        return GF_OK;
+    }
+
+    gf_device *device = gf_component_device(ordinal, why);     /* which comes here, too, if it opens it */
+
+    if (!device) {
+        return GF_ERR_DEVICE;
+    }
+    pthread_mutex_lock(&staging->lock);
+    *pool = find_pool(staging, ordinal);
     if (!*pool) {
-        status = add_pool(staging, ordinal, pool, why);
+        status = add_pool(staging, device, pool, why);
     }
     pthread_mutex_unlock(&staging->lock);
     return status;
@@ -159,6 +174,11 @@ gf_status gf_stage_pool_get(struct gf_staging *staging, int ordinal, struct gf_s
 gf_device *gf_stage_pool_device(const struct gf_stage_pool *pool)
 {
     return pool->device;
+}
+
+gf_stream *gf_stage_pool_stream(const struct gf_stage_pool *pool)
+{
+    return pool->stream;
 }
 
 struct gf_device_memory *gf_stage_pool_memory(const struct gf_stage_pool *pool)
@@ -284,6 +304,27 @@ void gf_bounce_free(struct gf_stage_pool *pool, void *address, size_t bytes)
     destroy_all(pool, rest);
 }
 
+/* Where the device has no memory for another, lanes share a stream: their copies and kernels wait for nobody, so what is behind
+ * another lane's work comes to its turn. */
+static gf_status find_stream(struct gf_stage_pool *pool, struct gf_stage_lane *lane, struct gf_reason *why)
+{
+    bool first;
+
+    pthread_mutex_lock(&pool->staging->lock);
+    first = pool->stream && !pool->lent;
+    pool->lent |= first;
+    pthread_mutex_unlock(&pool->staging->lock);
+
+    gf_status status = first ? GF_ERR_NO_MEMORY : gf_device_stream_create(lane->device, &lane->stream, why);
+
+    if (status == GF_ERR_NO_MEMORY && pool->stream) {
+        lane->stream = pool->stream;
+        lane->shares = true;
+        return GF_OK;
+    }
+    return status;
+}
+
 static gf_status lane_create(struct gf_stage_pool *pool, struct gf_stage_lane **created, struct gf_reason *why)
 {
     struct gf_stage_lane *lane = calloc(1, sizeof *lane);
@@ -295,9 +336,13 @@ static gf_status lane_create(struct gf_stage_pool *pool, struct gf_stage_lane **
     lane->device = pool->device;
     lane->pool = pool;
 
-    gf_status status = gf_device_stream_create(lane->device, &lane->stream, why);
+    gf_status status = gf_device_pinned_alloc(lane->device, sizeof *lane->words, (void **)&lane->words, why);
+    if (status == GF_ERR_NO_MEMORY) {
+        lane->words = NULL;
+        status = GF_OK;
+    }
     if (status == GF_OK) {
-        status = gf_device_pinned_alloc(lane->device, sizeof *lane->words, (void **)&lane->words, why);
+        status = find_stream(pool, lane, why);
     }
     if (status != GF_OK) {
         lane_destroy(lane);
@@ -332,6 +377,10 @@ gf_status gf_lane_count_blocks(struct gf_stage_lane *lane, struct gf_reason *why
 {
     gf_status status;
 
+    if (!lane->words) {
+        gf_reason_set(why, "there was no pinned memory in which a kernel could tell its end");
+        return GF_ERR_NO_MEMORY;
+    }
     if (lane->blocks_done) {
         return GF_OK;
     }

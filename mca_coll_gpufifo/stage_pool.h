@@ -45,7 +45,8 @@ struct gf_lane_words {
 struct gf_stage_lane {
     gf_device *device;
     gf_stream *stream;
-    struct gf_lane_words *words;       /* pinned */
+    bool shares;                       /* it is the pool's */
+    struct gf_lane_words *words;       /* pinned; null: nothing can be launched */
     uint32_t *blocks_done;             /* device memory; null before the first launch */
     uint64_t ticket;
     struct gf_stage_pool *pool;
@@ -56,9 +57,12 @@ struct gf_stage_lane {
 struct gf_staging *gf_staging_create(void);
 void gf_staging_destroy(struct gf_staging *staging);
 
-/* The pool of a device, by its ordinal; lives as long as staging. */
+/* The pool of a device, by its ordinal; lives as long as staging. Made when the device is opened, for it keeps the one stream
+ * without which nothing moves. */
 gf_status gf_stage_pool_get(struct gf_staging *staging, int ordinal, struct gf_stage_pool **pool, struct gf_reason *why);
 gf_device *gf_stage_pool_device(const struct gf_stage_pool *pool);
+/* A stream for copies and kernels that wait for nobody, shared by who cannot have another; null: there was no memory for it. */
+gf_stream *gf_stage_pool_stream(const struct gf_stage_pool *pool);
 /* Its device memory. */
 struct gf_device_memory *gf_stage_pool_memory(const struct gf_stage_pool *pool);
 /* The process's flattener. */
@@ -68,11 +72,11 @@ struct gf_flattener *gf_stage_pool_flattener(const struct gf_stage_pool *pool);
 gf_status gf_bounce_alloc(struct gf_stage_pool *pool, size_t bytes, void **address, struct gf_reason *why);
 void gf_bounce_free(struct gf_stage_pool *pool, void *address, size_t bytes);
 
-/* A lane without work in its stream, and back again: the caller has seen its work end. */
+/* A lane without work of its own in its stream, and back again: the caller has seen its work end. */
 gf_status gf_lane_acquire(struct gf_stage_pool *pool, struct gf_stage_lane **lane, struct gf_reason *why);
 void gf_lane_release(struct gf_stage_lane *lane);
 
-/* Before a launch in the lane's stream: makes blocks_done, if that is not done yet. GF_ERR_NO_MEMORY: the device is full, so
+/* Before a launch in the lane's stream: makes blocks_done, if there is none yet. GF_ERR_NO_MEMORY: the device is full, so
  * nothing can be launched; copies can. */
 gf_status gf_lane_count_blocks(struct gf_stage_lane *lane, struct gf_reason *why);
 

@@ -86,10 +86,10 @@ static gf_status open_rings(struct gf_carrier *carrier, struct gf_reason *why)
     if (carrier->rings) {
         return GF_OK;
     }
-    gf_status status = gf_copy_ring_create(carrier->config.device, &carrier->out, why);
+    gf_status status = gf_copy_ring_create(carrier->config.device, NULL, &carrier->out, why);
 
     if (status == GF_OK) {
-        status = gf_copy_ring_create(carrier->config.device, &carrier->in, why);
+        status = gf_copy_ring_create(carrier->config.device, NULL, &carrier->in, why);
     }
     carrier->rings = status == GF_OK;
     if (status != GF_OK) {

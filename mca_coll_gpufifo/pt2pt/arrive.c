@@ -171,7 +171,8 @@ static gf_status start(gf_pt2pt_request_t *request, const struct gf_rts *rts, vo
     return gf_fetch_start(&request->fetch, rts, target, where, request->pulled, why);
 }
 
-/* This process cannot map what is offered, or take it from the network. The sender sees that, and sends chunks instead. */
+/* This process cannot map what is offered, take it from the network, or find memory for a stream to do it. The sender sees that,
+ * and sends chunks instead. */
 static gf_status start_again(gf_pt2pt_request_t *request, const struct gf_rts *rts, struct gf_reason *why)
 {
     const ompi_proc_t *sender = ompi_comm_peer_lookup(request->super.req_comm, status_of(request)->MPI_SOURCE);
@@ -200,7 +201,7 @@ static void learn_sharing(gf_pt2pt_request_t *request)
 
 static bool may_start_again(const struct gf_rts *rts)
 {
-    return (rts->kind == GF_RTS_OFFER || rts->kind == GF_RTS_WIRE) && !mca_coll_gpufifo_component.config.strict;
+    return rts->kind != GF_RTS_CHUNKS && !mca_coll_gpufifo_component.config.strict;
 }
 
 static bool start_pull(gf_pt2pt_request_t *request, const struct gf_rts *rts)

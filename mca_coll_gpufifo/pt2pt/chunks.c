@@ -42,14 +42,16 @@ void gf_chunks_destroy(struct gf_chunks *chunks)
 static gf_status copier_fill(struct gf_copier *copier, int ordinal, struct gf_reason *why)
 {
     gf_device *device;
+    gf_stream *shared;
     gf_status status = gf_stage_pool_get(mca_coll_gpufifo_component.staging, ordinal, &copier->pool, why);
 
     if (status != GF_OK) {
         return status;
     }
     device = gf_stage_pool_device(copier->pool);
-    status = gf_copy_ring_create(device, &copier->out, why);
-    return status == GF_OK ? gf_copy_ring_create(device, &copier->in, why) : status;
+    shared = gf_stage_pool_stream(copier->pool);
+    status = gf_copy_ring_create(device, shared, &copier->out, why);
+    return status == GF_OK ? gf_copy_ring_create(device, shared, &copier->in, why) : status;
 }
 
 /* With the lock held. */

@@ -146,7 +146,7 @@ static bool offer_on(gf_pt2pt_request_t *request)
     }
     opal_atomic_rmb();
     end = offer_end(request, &why);
-    if (end == GF_ERR_UNSUPPORTED && (request->offering.board || request->offering.link.lane)) {
+    if (end == GF_ERR_UNSUPPORTED && !request->offering.chunks) {
         end = gf_pt2pt_offer_again(request, &why);
         if (end == GF_OK) {
             return false;

@@ -160,8 +160,8 @@ tests_mpi_test_leaks_SOURCES = tests/mpi/test_leaks.c tests/mpi/resources.c test
     tests/mpi/stage_collectives.c tests/mpi/stage_collectives.h
 tests_mpi_test_leaks_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_leaks_LDADD = $(mpi_test_libs)
-TESTS += tests/mpi/stage.sh
-dist_check_SCRIPTS += tests/mpi/stage.sh
+TESTS += tests/mpi/stage.sh tests/mpi/streams.sh
+dist_check_SCRIPTS += tests/mpi/stage.sh tests/mpi/streams.sh
 
 # The agreement between ranks with host and with device buffers.
 check_PROGRAMS += tests/mpi/test_agree

@@ -35,6 +35,7 @@ static void nothing_said_gives_the_defaults(void **state)
                      || options.lingering);
         assert_int_equal(options.team, 1);
         assert_int_equal(options.blocks, 8);
+        assert_int_equal(options.streams, 1000000);
         assert_int_equal(options.memory, (size_t)64 << 30);
     }
 }
@@ -53,11 +54,13 @@ static void flags_set_themselves_only(void **state)
 static void values_are_read(void **state)
 {
     (void)state;
-    struct gf_emulated_options options = parsed("weak,team=4,gpu=255,blocks=16,memory=3M,seed=18446744073709551615,torn");
+    struct gf_emulated_options options = parsed("weak,team=4,gpu=255,blocks=16,streams=3,memory=3M,"
+                                                "seed=18446744073709551615,torn");
     assert_true(options.weak && options.torn && !options.filled && parsed("lingering").lingering);
     assert_true(parsed("filled").filled);
     assert_int_equal(options.team, 4);
     assert_int_equal(options.blocks, 16);
+    assert_int_equal(options.streams, 3);
     assert_int_equal(options.gpu, 255);
     assert_int_equal(options.memory, 3 << 20);
     assert_true(options.seed == UINT64_MAX);
@@ -87,6 +90,7 @@ static void a_mistake_is_named(void **state)
         {"team=2K", "team=2K"},
         {"blocks=0", "blocks=0 is not a number from 1 to 256"},
         {"blocks=257", "blocks=257"},
+        {"streams=0", "streams=0 is not a number from 1 to 1000000"},
         {"memory=1K", "memory=1K is not a number from 1M to 1T"},
         {"memory=1025G", "memory=1025G"},
         {"memory=64GB", "memory=64GB"},
