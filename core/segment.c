@@ -104,8 +104,8 @@ gf_status gf_segment_attach(const struct gf_segment_name *name, struct gf_segmen
     int fd = open(path, O_RDWR | O_CLOEXEC);
 
     if (fd < 0) {
-        gf_reason_set(why, "the shared memory of process %" PRId32 " cannot be opened by %s (%s): let the ranks of a node share "
-                      "one PID namespace and one user", name->pid, path, strerror(errno));
+        gf_reason_set(why, "the shared memory of process %" PRId32 " cannot be opened by %s (%s): unless it has ended, let the "
+                      "ranks of a node share one PID namespace and one user", name->pid, path, strerror(errno));
         return GF_ERR_UNSUPPORTED;
     }
     bool same = fstat(fd, &info) == 0 && (uint64_t)info.st_ino == name->inode && (uint64_t)info.st_dev == name->device

@@ -21,6 +21,6 @@ run_prints "sent in chunks.*no memory can be shared with rank . (separate contai
 run 3 "$apart" "$tests/test_pt2pt"
 run 3 pipe_bytes=2000 pipe_chunk_bytes=65536 "$apart" "$tests/test_pt2pt_stress" 1 5 7
 run 2 "$apart" "$tests/test_pt2pt_probe"
-run_fails "let the ranks of a node share one PID namespace" 2 strict=1 "$apart" "$tests/test_pt2pt"
+run_fails "ranks of a node share one PID namespace" 2 strict=1 "$apart" "$tests/test_pt2pt"
 run 3 transport=shm_copy "$apart" "$tests/test_allreduce" path=staged limit=4096 sizes
 finish

@@ -25,6 +25,7 @@ no_process_left() {
 
 # killed_of RANK: mpirun says it, or a rank that has noticed before, or, of a message, its other end.
 killed_of() {
-    echo "signal 9\|rank $1 (process [0-9]* on .*) has ended\|process [0-9]* has ended\|the sender of a message .* has ended"
+    message="process [0-9]* has ended\|the sender of a message .* has ended\|cannot be opened .*: unless it has ended"
+    echo "signal 9\|rank $1 (process [0-9]* on .*) has ended\|$message"
 }
 killed=$(killed_of 1)

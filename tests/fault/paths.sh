@@ -12,6 +12,13 @@ for step in device_alloc ipc_export ipc_open; do
     run_prints "cannot use p2p, next is shm: the step $step was made to fail" 3 fault=$step:1 $test
 done
 run_prints "cannot use p2p, next is shm: the step ipc_open" 3 fault=ipc_open:1@2 $test
+# Each rank says it once, however many peers it is about.
+run_prints "cannot use p2p, next is shm: the step ipc_open" 3 fault=ipc_open:1+ algorithm=one_shot $test
+if [ "$(grep -c "cannot use p2p" "$output")" -eq 3 ]; then
+    good
+else
+    bad "does not say once a rank that p2p cannot be used"
+fi
 # Of one peer only: the others keep the faster one.
 run_prints "data goes by p2p to 1, by shm to 2" 3 verbose=1 fault=ipc_open:2@0 algorithm=one_shot $test
 
