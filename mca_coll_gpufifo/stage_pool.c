@@ -315,14 +315,16 @@ static gf_status find_stream(struct gf_stage_pool *pool, struct gf_stage_lane *l
     pool->lent |= first;
     pthread_mutex_unlock(&pool->staging->lock);
 
-    gf_status status = first ? GF_ERR_NO_MEMORY : gf_device_stream_create(lane->device, &lane->stream, why);
+    if (!first) {
+        gf_status status = gf_device_stream_create(lane->device, &lane->stream, why);
 
-    if (status == GF_ERR_NO_MEMORY && pool->stream) {
-        lane->stream = pool->stream;
-        lane->shares = true;
-        return GF_OK;
+        if (status != GF_ERR_NO_MEMORY || !pool->stream) {
+            return status;
+        }
     }
-    return status;
+    lane->stream = pool->stream;
+    lane->shares = true;
+    return GF_OK;
 }
 
 static gf_status lane_create(struct gf_stage_pool *pool, struct gf_stage_lane **created, struct gf_reason *why)

@@ -11,6 +11,7 @@
  *   communicators   hundreds, made, used once or twice and freed, so that their numbers come back at once
  *   threads         a communicator a thread (MPI_THREAD_MULTIPLE)
  *   apart           calls of ranks that cannot share memory, each in a PID namespace of its own: all are staged
+ *   progress        a rank waits in a call for others that wait for a message of its, which MPI sends only if it makes progress
  *   pending         the program ends right after the first device call of a communicator that it does not free
  */
 #include <pthread.h>
@@ -320,6 +321,36 @@ static void test_apart(struct harness *h, uint64_t seed)
     memory_destroy(&m);
 }
 
+/* The first time the communicator has no device side yet. */
+static void test_progress(struct harness *h, uint64_t seed)
+{
+    enum { BYTES = 4 << 20, CALLS = 10 };
+    struct expected expected = {0, 0};
+    char *data = calloc(1, BYTES);
+    MPI_Request requests[64];
+    struct paths_counters counters;
+    struct memory m;
+
+    harness_need(h, data && h->ranks <= 64 ? 0 : 1, "host memory for a message");
+    memory_create(h, &m);
+    paths_open(&counters);
+    for (int call = 0; call < CALLS; call++) {
+        for (int rank = 1; rank < h->ranks && h->rank == 0; rank++) {
+            MPI_Isend(data, BYTES, MPI_CHAR, rank, call, MPI_COMM_WORLD, &requests[rank]);
+        }
+        if (h->rank > 0) {
+            MPI_Recv(data, BYTES, MPI_CHAR, 0, call, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+        reduce(&m, MPI_COMM_WORLD, ~(uint64_t)0, 10, seed + (uint64_t)call, &expected);
+        if (h->rank == 0) {
+            MPI_Waitall(h->ranks - 1, requests + 1, MPI_STATUSES_IGNORE);
+        }
+    }
+    check_counters(h, &counters, &expected);
+    memory_destroy(&m);
+    free(data);
+}
+
 static void test_pending(struct harness *h, uint64_t seed)
 {
     struct expected expected = {0, 0};
@@ -338,7 +369,7 @@ int main(int argc, char **argv)
         const char *name;
         void (*test)(struct harness *h, uint64_t seed);
     } parts[] = {{"calls", test_calls}, {"races", test_races}, {"communicators", test_communicators}, {"threads", test_threads},
-                 {"apart", test_apart}, {"pending", test_pending}};
+                 {"apart", test_apart}, {"progress", test_progress}, {"pending", test_pending}};
     const char *name = argc > 1 ? argv[1] : "";
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
     struct harness h;
