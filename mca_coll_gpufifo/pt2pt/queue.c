@@ -87,12 +87,20 @@ void gf_pt2pt_queue_prepare(struct gf_pt2pt_queue *queue, int ordinal)
     gf_pt2pt_queue_unlock(queue);
 }
 
+/* With the lock held: nobody else writes, and who reads needs no more than the number. */
+static void add_to_count(struct gf_pt2pt_queue *queue, int change)
+{
+    int count = atomic_load_explicit(&queue->count, memory_order_relaxed);
+
+    atomic_store_explicit(&queue->count, count + change, memory_order_relaxed);
+}
+
 /* With the lock held. */
 static void count_one(struct gf_pt2pt_queue *queue, gf_pt2pt_request_t *request)
 {
     if (!request->counted) {
         request->counted = true;
-        queue->count++;
+        add_to_count(queue, 1);
     }
     if (!queue->registered) {
         opal_progress_register(gf_pt2pt_queue_progress);
@@ -206,7 +214,7 @@ static int collect(struct gf_pt2pt_queue *queue, opal_list_t *ended)
             request->counted = false;
             opal_list_remove_item(&queue->active, (opal_list_item_t *)request);
             opal_list_append(ended, (opal_list_item_t *)request);
-            queue->count--;
+            add_to_count(queue, -1);
         } else {
             waiting += request->phase != GF_PT2PT_INNER;
         }

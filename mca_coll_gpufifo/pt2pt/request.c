@@ -18,6 +18,21 @@ static void request_construct(gf_pt2pt_request_t *request)
 
 OBJ_CLASS_INSTANCE(gf_pt2pt_request_t, mca_pml_base_request_t, request_construct, NULL);
 
+/* MPI_COMM_WORLD and MPI_COMM_SELF stay, and to count their uses costs as much as a lock where there are threads. */
+static void retain_comm(ompi_communicator_t *comm)
+{
+    if (!OMPI_COMM_IS_INTRINSIC(comm)) {
+        OBJ_RETAIN(comm);
+    }
+}
+
+static void release_comm(ompi_communicator_t *comm)
+{
+    if (!OMPI_COMM_IS_INTRINSIC(comm)) {
+        OBJ_RELEASE(comm);
+    }
+}
+
 void gf_pt2pt_request_destroy(gf_pt2pt_request_t *request)
 {
     if (request->inner) {
@@ -29,7 +44,7 @@ void gf_pt2pt_request_destroy(gf_pt2pt_request_t *request)
     }
     OMPI_REQUEST_FINI(gf_pt2pt_request_outer(request));
     OMPI_DATATYPE_RELEASE(request->super.req_datatype);
-    OBJ_RELEASE(request->super.req_comm);
+    release_comm(request->super.req_comm);
     gf_mpi_hand_over(request);
     opal_free_list_return(&gf_pt2pt_queue_get()->idle, (opal_free_list_item_t *)request);
 }
@@ -93,7 +108,7 @@ static void fill(gf_pt2pt_request_t *request, const struct gf_pt2pt_arguments *a
     request->function = arguments->function;
     request->bytes = arguments->count * arguments->type->super.size;
     atomic_store_explicit(&request->hold, GF_HOLD_PROGRAM, memory_order_relaxed);
-    OBJ_RETAIN(arguments->comm);
+    retain_comm(arguments->comm);
     OMPI_DATATYPE_RETAIN(arguments->type);
 }
 
