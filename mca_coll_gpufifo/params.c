@@ -19,7 +19,7 @@ enum { SLOT_LOWEST = GF_LINE, SLOT_HIGHEST = 64 << 20 };
 
 enum {
     DEFAULT_PRIORITY = 90,
-    DEFAULT_ONE_SHOT_BYTES = 256 << 10,
+    DEFAULT_ONE_SHOT_BYTES = 512 << 10,
     DEFAULT_NET_BYTES = 1 << 20,   /* until it is measured */
     HIGHEST_BASE_PRIORITY = 40     /* of the components that any Open MPI comes with, all algorithms: inter; tuned has 30 */
 };
