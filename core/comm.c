@@ -216,6 +216,11 @@ gf_status gf_comm_create(const struct gf_comm_setup *setup, gf_comm **result, st
     return GF_OK;
 }
 
+void gf_comm_meet_by(gf_comm *comm, const struct gf_bootstrap *bootstrap)
+{
+    comm->bootstrap = *bootstrap;
+}
+
 void gf_comm_destroy(gf_comm *comm)
 {
     if (!comm) {

@@ -49,6 +49,13 @@ struct gf_comm_setup {
  * stage. */
 gf_status gf_comm_create(const struct gf_comm_setup *setup, gf_comm **comm, struct gf_reason *why);
 
+/* Between calls: its ranks meet by this one from now on, of the same rank and number of ranks. Copied, as that of the setup. */
+void gf_comm_meet_by(gf_comm *comm, const struct gf_bootstrap *bootstrap);
+
+/* Collective: connects what calls over mapped buffers need, and waits for the others. GF_ERR_UNSUPPORTED on all ranks: there
+ * will be none. Other errors as gf_comm_exchange. */
+gf_status gf_comm_connect_mapped(gf_comm *comm, struct gf_reason *why);
+
 /* Not collective: each rank may destroy at its own time once its calls have returned. Waits for its own kernels, and until the
  * next rank of a ring has taken what was sent to it in the last call. Null is allowed. */
 void gf_comm_destroy(gf_comm *comm);

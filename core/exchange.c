@@ -208,6 +208,14 @@ gf_status gf_comm_exchange(gf_comm *comm, const struct gf_exchange *x, struct gf
     return status;
 }
 
+/* The first exchange connects: one of nothing. */
+gf_status gf_comm_connect_mapped(gf_comm *comm, struct gf_reason *why)
+{
+    static const struct gf_exchange nothing = { .name = "setting up mapped buffers" };
+
+    return gf_comm_exchange(comm, &nothing, why);
+}
+
 const struct gf_plan *gf_comm_last_exchange(const gf_comm *comm)
 {
     return &comm->exchange;

@@ -6,6 +6,7 @@ libgfcore_la_SOURCES += \
     core/allreduce.c \
     core/bootstrap.c core/bootstrap.h \
     core/buffer.h \
+    core/bulletin.c core/bulletin.h \
     core/call.c \
     core/comm.c core/comm.h core/comm_private.h \
     core/command_ring.c core/command_ring.h \

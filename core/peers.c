@@ -62,7 +62,6 @@ static bool read_stat(int32_t pid, char *state, uint64_t *start_time)
 void gf_peer_describe(const gf_device *device, const struct gf_config *config, int device_ranks, struct gf_peer_info *info)
 {
     struct stat namespace;
-    char state;
 
     memset(info, 0, sizeof *info);
     if (gethostname(info->host, sizeof info->host - 1) != 0) {
@@ -74,9 +73,7 @@ void gf_peer_describe(const gf_device *device, const struct gf_config *config, i
         info->pid_namespace = (uint64_t)namespace.st_ino;
     }
     info->pid = (int32_t)getpid();
-    if (!read_stat(info->pid, &state, &info->start_time)) {
-        info->start_time = 0;
-    }
+    info->start_time = gf_process_start_time(info->pid);
     info->ordinal = device->ordinal;
     memcpy(info->device_uuid, device->caps.uuid, sizeof info->device_uuid);
     info->ipc = device->caps.ipc;
@@ -241,9 +238,21 @@ bool gf_peers_are_near(const struct gf_peers *peers, int r)
 
 bool gf_peer_alive(const struct gf_peer_info *info)
 {
+    return gf_process_alive(info->pid, info->start_time);
+}
+
+uint64_t gf_process_start_time(int32_t pid)
+{
     char state;
     uint64_t start_time;
 
-    return read_stat(info->pid, &state, &start_time) && state != 'Z' && state != 'X'
-        && (info->start_time == 0 || start_time == info->start_time);
+    return read_stat(pid, &state, &start_time) ? start_time : 0;
+}
+
+bool gf_process_alive(int32_t pid, uint64_t start_time)
+{
+    char state;
+    uint64_t now;
+
+    return read_stat(pid, &state, &now) && state != 'Z' && state != 'X' && (start_time == 0 || now == start_time);
 }

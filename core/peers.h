@@ -82,4 +82,8 @@ static inline int gf_peers_next(const struct gf_peers *peers, int r)
 /* Does the process still run? Only for peers whose segment could be attached: they share our /proc. A zombie does not run. */
 bool gf_peer_alive(const struct gf_peer_info *info);
 
+/* The same of any process of our /proc. start_time: as gf_process_start_time has told, in the kernel's ticks; 0: not known. */
+bool gf_process_alive(int32_t pid, uint64_t start_time);
+uint64_t gf_process_start_time(int32_t pid);
+
 #endif

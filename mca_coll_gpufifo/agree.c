@@ -72,20 +72,23 @@ void gf_agree_give_up(mca_coll_gpufifo_module_t *module, const char *why)
  * counted: if before, the second reading sees it or the caller saw the board. */
 static void show_board(mca_coll_gpufifo_module_t *module, struct gf_agree *agree)
 {
+    const struct gf_agree_map *map = agree->map;
+
     agree->board = agree->segment.address;
-    agree->mine = &agree->board->lines[agree->map->place];
-    gf_agree_later_init(&agree->later, agree->board, agree->map->members, agree->map->place);
-    gf_agree_line_history(agree->mine, __atomic_load_n(&module->calls, __ATOMIC_RELAXED));
+    agree->mine = &agree->board->lines[map->place];
+    agree->bulletin = gf_agree_bulletin(agree->board, map->members);
+    gf_bulletin_introduce(&agree->bulletin[map->place]);
     __atomic_store_n(&module->watched, true, __ATOMIC_RELAXED);     /* where threads matter it was so from the start */
     __atomic_store_n(&module->agree, agree, __ATOMIC_RELEASE);
+    gf_agree_later_see(&module->later, agree->board, map->members, map->place, &module->calls);
     gf_host_store_before_look();
-    gf_agree_line_history(agree->mine, __atomic_load_n(&module->calls, __ATOMIC_RELAXED));
+    gf_agree_later_see(&module->later, agree->board, map->members, map->place, &module->calls);
 }
 
 /* Memory of the board, made here or by the leader of this node. */
 static gf_status get_board(struct gf_agree *agree, const struct gf_segment_name *theirs, struct gf_reason *why)
 {
-    size_t bytes = gf_agree_board_bytes(agree->map->members);
+    size_t bytes = gf_agree_segment_bytes(agree->map->members);
     gf_status status;
 
     if (theirs == NULL) {
@@ -153,10 +156,7 @@ void gf_agree_tell_host(mca_coll_gpufifo_module_t *module, uint64_t call)
         /* Another thread may be attaching the board: either it sees our count, or we see its board (show_board). */
         gf_host_store_before_look();
     }
-    struct gf_agree *agree = __atomic_load_n(&module->agree, __ATOMIC_ACQUIRE);
-    if (agree) {
-        gf_agree_later_host(&agree->later, call);
-    }
+    gf_agree_later_host(&module->later, call);
 }
 
 void gf_agree_close(mca_coll_gpufifo_module_t *module)
@@ -165,7 +165,7 @@ void gf_agree_close(mca_coll_gpufifo_module_t *module)
 
     if (agree) {
         module->agree = NULL;
-        gf_agree_later_destroy(&agree->later);
+        module->later.board = NULL;
         gf_segment_close(&agree->segment);
         free_agree(agree);
     }
@@ -265,7 +265,7 @@ static enum gf_agree_verdict find_verdict(mca_coll_gpufifo_module_t *module, gf_
     const struct gf_agree_map *map = agree->map;
     enum gf_agree_verdict verdict;
 
-    while (!gf_agree_board_has_room(agree->board, map->members, map->place, agree->later.device_calls) && !has_failed(agree)) {
+    while (!gf_agree_board_has_room(agree->board, map->members, map->place, module->later.device_calls) && !has_failed(agree)) {
         if ((*error = wait_more(module, why)) != GF_OK) {
             return GF_AGREE_UNKNOWN;
         }
@@ -274,7 +274,7 @@ static enum gf_agree_verdict find_verdict(mca_coll_gpufifo_module_t *module, gf_
         return GF_AGREE_STAGE;
     }
     gf_fault_pass(mca_coll_gpufifo_component.config.stages, GF_FAULT_AGREE);
-    gf_agree_line_device(agree->mine, agree->later.device_calls++, call);
+    gf_agree_line_device(agree->mine, module->later.device_calls++, call);
     verdict = look(module, call, of_this_node, error, why);
     if (verdict == GF_AGREE_NATIVE && map->nodes > 1) {
         verdict = look_beyond(module, call, error, why);
@@ -322,15 +322,46 @@ enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module, g
 
 bool gf_agree_may_enter_later(mca_coll_gpufifo_module_t *module)
 {
-    return __atomic_load_n(&module->agree, __ATOMIC_ACQUIRE) && !__atomic_load_n(&module->never_native, __ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&module->never_native, __ATOMIC_ACQUIRE)) {
+        return false;
+    }
+    if (module->board_wanted || __atomic_load_n(&module->agree, __ATOMIC_ACQUIRE)) {
+        return true;
+    }
+    const char *why = reason_against(module);
+
+    if (why) {
+        stage_for_ever(module, GF_LOG_PATH, why);
+        return false;
+    }
+    module->board_wanted = true;
+    gf_mailbox_arm(module);
+    return !__atomic_load_n(&module->never_native, __ATOMIC_ACQUIRE);
 }
 
 void gf_agree_enter_later(mca_coll_gpufifo_module_t *module, struct gf_agree_ticket *ticket)
 {
-    uint64_t call = module->calls + 1;
+    __atomic_store_n(&module->watched, true, __ATOMIC_RELAXED);
+    gf_agree_later_enter(&module->later, ticket, &module->calls);
+}
 
-    gf_agree_later_enter(&module->agree->later, ticket, call);
-    __atomic_store_n(&module->calls, call, __ATOMIC_RELEASE);
+enum gf_agree_verdict gf_agree_ask_later(mca_coll_gpufifo_module_t *module, struct gf_agree_ticket *ticket)
+{
+    enum gf_agree_verdict verdict = gf_agree_later_ask(&module->later, ticket);
+
+    if (verdict == GF_AGREE_UNKNOWN && __atomic_load_n(&module->never_native, __ATOMIC_ACQUIRE) &&
+        !__atomic_load_n(&module->agree, __ATOMIC_ACQUIRE)) {
+        gf_agree_later_drop(&module->later, ticket);
+        return GF_AGREE_STAGE;
+    }
+    return verdict;
+}
+
+void gf_agree_look_for_board(const mca_coll_gpufifo_module_t *module)
+{
+    if (!__atomic_load_n(&module->agree, __ATOMIC_ACQUIRE)) {
+        gf_mailbox_progress();
+    }
 }
 
 bool gf_agree_spans_nodes(mca_coll_gpufifo_module_t *module)

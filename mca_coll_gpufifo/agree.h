@@ -38,7 +38,8 @@
  * entry is overwritten only when all, this rank too, have settled it. Where there is no room now, s is shown later, by whoever
  * asks, and what is after s with it: for the others this rank has not entered yet. It waits for room as a blocking call would,
  * so that nobody waits for ever as long as somebody asks; the program waits for nothing. Blocking calls wait until all before
- * is settled.
+ * is settled. Such a call may be made before the board is there: it is shown when that comes, and what the rank says of its past
+ * then ends before the first call without a verdict.
  *
  * Several nodes (where coll_gpufifo_net lets them be native). Each node has a board, made by its lowest rank, its leader, when
  * the communicator's leader announces its own. A host rank on a node's board makes the node's ranks stage as above, at once.
@@ -76,6 +77,7 @@
 #include "mca_coll_gpufifo/agree_map.h"
 #include "mca_coll_gpufifo/module.h"
 
+#include "core/bulletin.h"
 #include "core/host_ordered.h"
 #include "core/segment.h"
 
@@ -88,12 +90,23 @@ struct gf_agree {
     struct gf_agree_board *board;
     struct gf_agree_line *mine;
     const struct gf_agree_map *map;  /* the module's */
-    struct gf_agree_later later;     /* this rank's side of the board */
+    struct gf_bulletin_line *bulletin;    /* behind the board: a line for each of its ranks */
     struct gf_ballot *ballot;        /* null on one node, and where this rank does not lead its node. Under the component's lock,
                                         as is what follows: */
     struct gf_segment_name first;    /* the board of the communicator's leader */
     struct gf_segment_name asker;    /* that of the leader that asked last */
 };
+
+/* The board, and behind it the lines by which its ranks meet without MPI (setting_up.h). */
+static inline size_t gf_agree_segment_bytes(int ranks)
+{
+    return gf_agree_board_bytes(ranks) + (size_t)ranks * sizeof(struct gf_bulletin_line);
+}
+
+static inline struct gf_bulletin_line *gf_agree_bulletin(struct gf_agree_board *board, int ranks)
+{
+    return (struct gf_bulletin_line *)((char *)board + gf_agree_board_bytes(ranks));
+}
 
 static inline bool gf_agree_same_board(const struct gf_segment_name *a, const struct gf_segment_name *b)
 {
@@ -120,11 +133,15 @@ static inline void gf_agree_enter_host(mca_coll_gpufifo_module_t *module)
  * *error with *why: a process of the communicator has ended. That is noticed once the communicator has made a native call. */
 enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module, gf_status *error, struct gf_reason *why);
 
-/* The same without waiting, on one node, where one thread at most is in MPI. may: can this rank do so? If not, it enters the call
- * as one with host buffers, and stages. Then gf_agree_later_ask, of the agreement's side, tells what is known. Blocking calls
- * with device buffers are made only when there is no ticket any more. */
+/* The same without waiting, on one node. may: can this rank do so? If not, it enters the call as one with host buffers, and
+ * stages; the first such call asks for the board. ask_later, by any thread, tells what is known; if it is not
+ * GF_AGREE_UNKNOWN the ticket is the caller's again. Blocking calls with device buffers are made only when there is no ticket any more. */
 bool gf_agree_may_enter_later(mca_coll_gpufifo_module_t *module);
 void gf_agree_enter_later(mca_coll_gpufifo_module_t *module, struct gf_agree_ticket *ticket);
+enum gf_agree_verdict gf_agree_ask_later(mca_coll_gpufifo_module_t *module, struct gf_agree_ticket *ticket);
+
+/* Where the board is not there yet: sends and takes messages that bring it. By threads that may call MPI. */
+void gf_agree_look_for_board(const mca_coll_gpufifo_module_t *module);
 
 /* Are its ranks on several nodes, and may they be native all the same? Where coll_gpufifo_net is off that is not looked up. */
 bool gf_agree_spans_nodes(mca_coll_gpufifo_module_t *module);

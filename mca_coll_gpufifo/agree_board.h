@@ -13,8 +13,7 @@
 
 enum {
     GF_AGREE_LINE = 128,
-    GF_AGREE_RING = 8,           /* a rank may be this many device calls ahead of the slowest one that looks */
-    GF_AGREE_SLOTS = 32          /* persistent operations at once that can be native (turns.h) */
+    GF_AGREE_RING = 8            /* a rank may be this many device calls ahead of the slowest one that looks */
 };
 
 /* Calls are numbered from 1. */
@@ -23,8 +22,6 @@ struct gf_agree_line {
     _Atomic uint64_t entered;                        /* this rank has entered the calls up to here */
     _Atomic uint64_t settled;                        /* this rank has no question any more about the calls up to here */
     _Atomic uint64_t device_calls[GF_AGREE_RING];    /* numbers of its latest calls with device buffers; 0: none */
-    _Alignas(GF_AGREE_LINE)
-    _Atomic uint64_t started[GF_AGREE_SLOTS];        /* how often this rank has started the operations of each slot */
 };
 
 struct gf_agree_board {
@@ -32,8 +29,6 @@ struct gf_agree_board {
     _Atomic uint32_t failed;                         /* a rank cannot see its board: stage for ever. Written by the leader */
     _Atomic uint64_t decided;                        /* between nodes: the latest verdict: the call's number twice, plus 1 if
                                                         native. Written by the leader */
-    _Alignas(GF_AGREE_LINE)
-    _Atomic uint64_t turn[GF_AGREE_SLOTS];           /* of each slot: the latest turn that it was given. Written by the leader */
     struct gf_agree_line lines[];                    /* one a rank of this node; the leader's is the first */
 };
 

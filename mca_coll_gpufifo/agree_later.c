@@ -4,9 +4,9 @@
  */
 #include "mca_coll_gpufifo/agree_later.h"
 
-void gf_agree_later_init(struct gf_agree_later *later, struct gf_agree_board *board, int ranks, int me)
+void gf_agree_later_init(struct gf_agree_later *later)
 {
-    *later = (struct gf_agree_later){ .board = board, .ranks = ranks, .me = me };
+    *later = (struct gf_agree_later){ .board = NULL };
     pthread_mutex_init(&later->lock, NULL);
 }
 
@@ -15,12 +15,23 @@ void gf_agree_later_destroy(struct gf_agree_later *later)
     pthread_mutex_destroy(&later->lock);
 }
 
+/* Null: the board is not there. */
+static struct gf_agree_line *line_of(const struct gf_agree_later *later)
+{
+    struct gf_agree_board *board = __atomic_load_n(&later->board, __ATOMIC_ACQUIRE);
+
+    return board ? &board->lines[later->me] : NULL;
+}
+
 /* Shows what there is room for. Ranks enter their calls in order: what is behind a call that is not shown is not shown either. */
 static void show(struct gf_agree_later *later)
 {
-    struct gf_agree_line *mine = &later->board->lines[later->me];
+    struct gf_agree_line *mine = line_of(later);
     struct gf_agree_ticket *ticket = later->first;
 
+    if (!mine) {
+        return;
+    }
     while (ticket && (ticket->shown || gf_agree_board_has_room(later->board, later->ranks, later->me, later->device_calls))) {
         if (!ticket->shown) {
             gf_agree_line_device(mine, later->device_calls++, ticket->call);
@@ -41,39 +52,65 @@ static void take_out(struct gf_agree_later *later, struct gf_agree_ticket *ticke
         link = &(*link)->next;
     }
     const struct gf_agree_ticket *first = ticket == later->first ? ticket->next : later->first;
+    struct gf_agree_line *mine = line_of(later);
 
-    gf_agree_line_settle(&later->board->lines[later->me], first ? first->call - 1 : later->last);
+    if (mine) {
+        gf_agree_line_settle(mine, first ? first->call - 1 : later->last);
+    }
     __atomic_store_n(link, ticket->next, __ATOMIC_RELEASE);
 }
 
-void gf_agree_later_enter(struct gf_agree_later *later, struct gf_agree_ticket *ticket, uint64_t call)
+void gf_agree_later_see(struct gf_agree_later *later, struct gf_agree_board *board, int ranks, int me, const uint64_t *calls)
 {
-    *ticket = (struct gf_agree_ticket){ .call = call };
     pthread_mutex_lock(&later->lock);
+    uint64_t before = later->first ? later->first->call - 1 : __atomic_load_n(calls, __ATOMIC_RELAXED);
+
+    gf_agree_line_history(&board->lines[me], before);
+    later->ranks = ranks;
+    later->me = me;
+    __atomic_store_n(&later->board, board, __ATOMIC_RELEASE);
+    if (later->first) {
+        show(later);
+    }
+    pthread_mutex_unlock(&later->lock);
+}
+
+/* Counted under the lock: who comes to see the board must not take it for settled. */
+void gf_agree_later_enter(struct gf_agree_later *later, struct gf_agree_ticket *ticket, uint64_t *calls)
+{
+    pthread_mutex_lock(&later->lock);
+    uint64_t call = *calls + 1;
     struct gf_agree_ticket **end = &later->first;
+
+    *ticket = (struct gf_agree_ticket){ .call = call };
 
     while (*end) {
         end = &(*end)->next;
     }
     __atomic_store_n(end, ticket, __ATOMIC_RELAXED);
     later->last = call;
+    __atomic_store_n(calls, call, __ATOMIC_RELEASE);
     show(later);
     pthread_mutex_unlock(&later->lock);
 }
 
 void gf_agree_later_host(struct gf_agree_later *later, uint64_t call)
 {
-    struct gf_agree_line *mine = &later->board->lines[later->me];
+    struct gf_agree_line *mine;
 
     if (__builtin_expect(__atomic_load_n(&later->first, __ATOMIC_ACQUIRE) == NULL, 1)) {
-        gf_agree_line_host(mine, call);
+        mine = line_of(later);
+        if (mine) {
+            gf_agree_line_host(mine, call);
+        }
         return;
     }
     pthread_mutex_lock(&later->lock);
     later->last = call;
+    mine = line_of(later);
     if (later->first) {
         show(later);
-    } else {
+    } else if (mine) {
         gf_agree_line_host(mine, call);
     }
     pthread_mutex_unlock(&later->lock);
@@ -85,7 +122,7 @@ enum gf_agree_verdict gf_agree_later_ask(struct gf_agree_later *later, struct gf
 
     pthread_mutex_lock(&later->lock);
     show(later);
-    if (ticket->shown) {
+    if (ticket->shown) {       /* on the board, hence there is one */
         verdict = gf_agree_board_verdict(later->board, later->ranks, ticket->call);
     }
     if (verdict != GF_AGREE_UNKNOWN) {

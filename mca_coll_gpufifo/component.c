@@ -38,12 +38,18 @@ mca_coll_gpufifo_component_t mca_coll_gpufifo_component = {
         .collm_comm_query = gf_module_query,
     },
     .log_stream = -1,
+    .log_lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
+/* Threads of ours log, too, of which Open MPI does not know. */
 static void write_log(void *ctx, enum gf_log_level level, const char *line)
 {
+    mca_coll_gpufifo_component_t *component = ctx;
     (void)level;
-    opal_output(((mca_coll_gpufifo_component_t *)ctx)->log_stream, "%s", line);
+
+    pthread_mutex_lock(&component->log_lock);
+    opal_output(component->log_stream, "%s", line);
+    pthread_mutex_unlock(&component->log_lock);
 }
 
 /* The help file is installed beside the component, which need not be in Open MPI's own folders. */

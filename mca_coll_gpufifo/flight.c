@@ -8,6 +8,8 @@
 
 #include "mca_coll_gpufifo/agree.h"
 #include "mca_coll_gpufifo/mapped_buffer.h"
+#include "mca_coll_gpufifo/native.h"
+#include "mca_coll_gpufifo/setting_up.h"
 #include "mca_coll_gpufifo/turns.h"
 
 /* Takes it out. From the store on it is its request's. */
@@ -29,17 +31,12 @@ static void conclude(struct gf_flights *flights, struct gf_flight **link, gf_sta
     end(flights, link, status == GF_OK ? GF_FLIGHT_LANDED : status == GF_ERR_UNSUPPORTED ? GF_FLIGHT_DIVERTED : GF_FLIGHT_FAILED);
 }
 
-static struct gf_agree_later *side_of(const struct gf_flights *flights)
-{
-    return &flights->module->agree->later;
-}
-
 /* Which calls all ranks have entered with device buffers. */
 static void ask(struct gf_flights *flights)
 {
     for (struct gf_flight **link = &flights->first; *link; ) {
         struct gf_flight *flight = *link;
-        enum gf_agree_verdict verdict = flight->state == GF_FLIGHT_ASKED ? gf_agree_later_ask(side_of(flights), &flight->ticket)
+        enum gf_agree_verdict verdict = flight->state == GF_FLIGHT_ASKED ? gf_agree_ask_later(flights->module, &flight->ticket)
                                                                          : GF_AGREE_UNKNOWN;
 
         if (verdict == GF_AGREE_STAGE) {
@@ -56,22 +53,47 @@ static void ask(struct gf_flights *flights)
 
 static void drop(struct gf_flights *flights, struct gf_flight *flight)
 {
-    gf_agree_later_drop(side_of(flights), &flight->ticket);
+    gf_agree_later_drop(&flights->module->later, &flight->ticket);
+}
+
+/* For the first of all. GF_OK: there is a communicator to fly over. */
+static gf_status set_up(struct gf_flights *flights, struct gf_reason *why)
+{
+    struct gf_setting_up *setting_up = flights->setting_up;
+
+    if (!flights->comm && !flights->impossible) {
+        gf_status status = gf_setting_up_poll(setting_up, &flights->against);
+
+        if (status == GF_IN_PROGRESS) {
+            return status;
+        }
+        flights->made = setting_up->comm;
+        flights->comm = status == GF_OK ? setting_up->comm : NULL;
+        flights->impossible = status != GF_OK;
+        free(setting_up);
+        flights->setting_up = NULL;
+    }
+    if (flights->impossible) {
+        *why = flights->against;
+    }
+    return flights->impossible ? GF_ERR_UNSUPPORTED : GF_OK;
 }
 
 /* Moves the first one on. True: it has ended. */
 static bool fly(struct gf_flights *flights)
 {
     struct gf_flight *flight = flights->first;
-    gf_comm *comm = flights->comm;
     gf_status status = GF_IN_PROGRESS;
 
     if (flight && flight->state == GF_FLIGHT_AGREED) {
         gf_fault_pass(mca_coll_gpufifo_component.config.stages, GF_FAULT_FLIGHT);
+        status = set_up(flights, &flight->why);
+        if (status == GF_OK && (status = flight->start(flights->comm, flight, &flight->why)) == GF_OK) {
+            gf_flight_move_on(flight, GF_FLIGHT_ALOFT);
+        }
     }
-    if (flight && flight->state == GF_FLIGHT_AGREED && (status = flight->start(comm, flight, &flight->why)) == GF_OK) {
-        gf_flight_move_on(flight, GF_FLIGHT_ALOFT);
-    }
+    gf_comm *comm = flights->comm;
+
     if (flight && flight->state == GF_FLIGHT_ALOFT) {
         status = gf_mapped_call_poll(comm, &flight->call, &flight->why);
         if (status == GF_OK && flight->finish) {
@@ -117,7 +139,7 @@ static enum gf_proxy_turn step(struct gf_flights *flights)
     if (!flights->first) {
         return GF_PROXY_IDLE;
     }
-    status = gf_comm_look(flights->comm, &why);
+    status = flights->comm ? gf_comm_look(flights->comm, &why) : GF_OK;
     if (status != GF_OK) {
         fail_all(flights, status, &why);
     }
@@ -125,7 +147,10 @@ static enum gf_proxy_turn step(struct gf_flights *flights)
     if (fly(flights)) {
         return GF_PROXY_MOVED;
     }
-    return !flights->first ? GF_PROXY_IDLE : flights->first->state == GF_FLIGHT_ASKED ? GF_PROXY_WAITING : GF_PROXY_NEAR;
+    if (!flights->first) {
+        return GF_PROXY_IDLE;
+    }
+    return !flights->comm || flights->first->state == GF_FLIGHT_ASKED ? GF_PROXY_WAITING : GF_PROXY_NEAR;
 }
 
 /* Who finds the lock held need not wait: the other one does it. */
@@ -180,21 +205,48 @@ void gf_flights_destroy(struct gf_flights *flights)
     gf_flights_wait(flights);
     gf_proxy_remove(flights->proxy, &flights->task);
     pthread_mutex_destroy(&flights->lock);
+    free(flights->setting_up);
     free(flights);
 }
 
-const char *gf_flight_obstacle(mca_coll_gpufifo_module_t *module)
+/* What is there for flights that follow; between two of them the module's own calls may have made it. */
+static const char *make_ready(mca_coll_gpufifo_module_t *module, struct gf_flights *flights)
 {
-    if (!module->device_comm || !gf_comm_maps(module->device_comm)) {
-        return "no blocking call has set up this communicator for mapped buffers yet";
+    if (flights->first || flights->comm || flights->impossible) {
+        return flights->impossible ? flights->against.text : NULL;
+    }
+    if (module->device_comm && gf_comm_maps(module->device_comm)) {
+        flights->comm = module->device_comm;
+        return NULL;
+    }
+    if (!flights->setting_up && (flights->setting_up = calloc(1, sizeof *flights->setting_up)) == NULL) {
+        return "host memory is exhausted";
+    }
+    if (!flights->setting_up->module || flights->setting_up->comm != module->device_comm) {
+        gf_setting_up_prepare(flights->setting_up, module, module->device_comm);
+    }
+    return NULL;
+}
+
+const char *gf_flight_obstacle(mca_coll_gpufifo_module_t *module, int ordinal)
+{
+    if (!gf_agree_may_enter_later(module)) {
+        return "this communicator cannot use the device";
     }
     if (!module->flights) {
-        module->flights = gf_flights_create(module, module->device_comm);
+        if (!module->device_comm) {
+            gf_native_choose_device(module, ordinal);
+        }
+        module->flights = gf_flights_create(module, NULL);
     }
     if (!module->flights) {
         return "there is no thread to go on with it";
     }
-    return gf_agree_may_enter_later(module) ? NULL : "this communicator cannot use the device";
+    pthread_mutex_lock(&module->flights->lock);
+    const char *reason = make_ready(module, module->flights);
+
+    pthread_mutex_unlock(&module->flights->lock);
+    return reason;
 }
 
 void gf_flights_add(struct gf_flights *flights, struct gf_flight *flight)
@@ -220,6 +272,7 @@ gf_status gf_flight_poll(struct gf_flight *flight, struct gf_reason *why)
     enum gf_flight_state state = __atomic_load_n(&flight->state, __ATOMIC_ACQUIRE);
 
     if (state < GF_FLIGHT_LANDED) {
+        gf_agree_look_for_board(flight->flights->module);
         turn(flight->flights);
         state = __atomic_load_n(&flight->state, __ATOMIC_ACQUIRE);
     }
@@ -237,6 +290,7 @@ void gf_flights_wait(struct gf_flights *flights)
     bool empty = false;
 
     while (!empty) {
+        gf_agree_look_for_board(flights->module);
         turn(flights);
         opal_progress();
         pthread_mutex_lock(&flights->lock);
@@ -245,10 +299,19 @@ void gf_flights_wait(struct gf_flights *flights)
     }
 }
 
+void gf_flights_land_all(mca_coll_gpufifo_module_t *module)
+{
+    gf_flights_wait(module->flights);
+    if (!module->device_comm) {
+        module->device_comm = module->flights->made;
+    }
+}
+
 void gf_flights_close(mca_coll_gpufifo_module_t *module)
 {
     gf_turns_close(module);
     if (module->flights) {
+        gf_flights_land_all(module);
         gf_flights_destroy(module->flights);
         module->flights = NULL;
     }

@@ -12,8 +12,8 @@
  * Flights of a communicator go one after the other, in the order of their calls, which all ranks share. A blocking native call
  * waits until all have ended: MPI promises that all ranks have entered them or will, and none waits for this call to do so.
  *
- * Only where the communicator has its device side and its mapped buffers are connected, which its first blocking native call
- * does: to make them takes messages of MPI, for which a rank outside of MPI would be waited for.
+ * The first one may come before the communicator has its board, which MPI's progress brings, or its device side and connections
+ * for mapped buffers, which a thread makes then (setting_up.h).
  */
 #ifndef GF_MCA_FLIGHT_H
 #define GF_MCA_FLIGHT_H
@@ -30,6 +30,13 @@ enum gf_flight_state {
 
 struct gf_flights;                     /* flight_private.h: those of a communicator that wait for each other */
 
+/* What a persistent one has been given (turns.h): one of a page of slots. */
+struct gf_turns_page;
+struct gf_turns_slot {
+    struct gf_turns_page *page;
+    int bit;
+};
+
 /* One operation. Owned by its request, which fills start; from depart until it has ended only flight.c touches it. A persistent
  * one (turns.h) departs again with each start. */
 struct gf_flight {
@@ -45,7 +52,7 @@ struct gf_flight {
     struct gf_flights *flights;
     struct gf_flight *next;
     struct gf_agree_ticket ticket; /* of the call, if it is not persistent */
-    int slot;                      /* of a persistent one */
+    struct gf_turns_slot slot;     /* of a persistent one */
     uint64_t started;              /* how often it was, with those that had the slot before */
     bool has_turn;                 /* the leader has given it one for this start */
     enum gf_flight_state state;
@@ -67,8 +74,9 @@ static inline void gf_flight_free(struct gf_flight *flight)
 gf_status gf_flight_locate(const struct gf_flight *flight, gf_comm *comm, struct gf_mapped_buffer *send,
                            struct gf_mapped_buffer *recv, struct gf_reason *why);
 
-/* Why this rank's next call cannot be a flight, or null. Then it counts as one with host buffers. */
-const char *gf_flight_obstacle(mca_coll_gpufifo_module_t *module);
+/* Why this rank's next call, with buffers on this device, cannot be a flight, or null. Such a call counts as one with host
+ * buffers. */
+const char *gf_flight_obstacle(mca_coll_gpufifo_module_t *module, int ordinal);
 
 /* Enters the next call with it; there is no obstacle. */
 void gf_flight_depart(mca_coll_gpufifo_module_t *module, struct gf_flight *flight);
@@ -80,11 +88,13 @@ gf_status gf_flight_poll(struct gf_flight *flight, struct gf_reason *why);
 /* Waits until all of these have ended, and makes MPI's progress. */
 void gf_flights_wait(struct gf_flights *flights);
 
-/* Of all but the persistent ones. */
+/* Of all but the persistent ones; then what they have set up is the module's. */
+void gf_flights_land_all(mca_coll_gpufifo_module_t *module);
+
 static inline void gf_flights_land(mca_coll_gpufifo_module_t *module)
 {
     if (__builtin_expect(module->flights != NULL, 0)) {
-        gf_flights_wait(module->flights);
+        gf_flights_land_all(module);
     }
 }
 

@@ -11,7 +11,11 @@
 /* Owned by the module. */
 struct gf_flights {
     mca_coll_gpufifo_module_t *module;
-    gf_comm *comm;                     /* over which they go; whose it is its maker knows */
+    gf_comm *comm;                     /* over which they go; whose it is its maker knows. Null: not set up yet */
+    struct gf_setting_up *setting_up;  /* null: that is done, or there is no need */
+    gf_comm *made;                     /* what came of it; the module's */
+    bool impossible;                   /* none can be native, on any rank, for this reason */
+    struct gf_reason against;
     gf_proxy *proxy;
     struct gf_proxy_task task;
     /* With the lock held. Which of those ASKED all ranks have entered, and in which order they go; and that nobody will ask about
@@ -24,7 +28,7 @@ struct gf_flights {
     uint64_t given;                    /* and, at the leader, how many were given */
 };
 
-/* In the order of their calls, by tickets. Null: no memory, or no thread to move them on. */
+/* In the order of their calls, by tickets. comm: set up; null: not yet. Null: no memory, or no thread to move them on. */
 struct gf_flights *gf_flights_create(mca_coll_gpufifo_module_t *module, gf_comm *comm);
 
 /* Waits for all. */

@@ -136,6 +136,7 @@ static void module_construct(mca_coll_gpufifo_module_t *module)
 {
     memset((char *)module + sizeof(module->super), 0, sizeof(*module) - sizeof(module->super));
     OBJ_CONSTRUCT(&module->link, opal_list_item_t);
+    gf_agree_later_init(&module->later);
     module->super.coll_module_enable = module_enable;
     module->super.coll_module_disable = module_disable;
 }
@@ -146,6 +147,7 @@ static void module_destruct(mca_coll_gpufifo_module_t *module)
     if (module->comm) {
         module_disable(&module->super, module->comm);
     }
+    gf_agree_later_destroy(&module->later);
     OBJ_DESTRUCT(&module->link);
 }
 

@@ -11,6 +11,7 @@
 #include "core/fault.h"
 #include "core/pipe.h"
 #include "device/device.h"
+#include "mca_coll_gpufifo/agree_later.h"
 #include "mca_coll_gpufifo/host_memory.h"
 #include "mca_coll_gpufifo/net.h"
 #include "mca_coll_gpufifo/ordered.h"
@@ -48,6 +49,7 @@ typedef struct mca_coll_gpufifo_component_t {
     size_t agent_message_bytes;        /* messages of up to so many bytes are fetched by the agent; 0: none */
     struct gf_log log;
     int log_stream;                    /* opal_output's number */
+    pthread_mutex_t log_lock;          /* one line at a time */
     gf_driver *driver;                 /* null: no device here, the component declines every communicator */
     struct gf_host_memory host_memory; /* any thread; see its header */
     struct gf_pvars pvars;             /* any thread; see its header */
@@ -110,10 +112,12 @@ typedef struct mca_coll_gpufifo_module_t {
     uint64_t calls;                    /* native-capable collective calls so far, the same on all ranks (agree.h) */
     struct gf_agree_map *map;          /* null until first asked for; set by any thread (agree_map.h) */
     struct gf_agree *agree;            /* null until the communicator is armed; set by any thread (agree.h) */
+    struct gf_agree_later later;       /* this rank's calls that wait for no verdict, also before it is armed */
+    bool board_wanted;                 /* one of those has asked for the board */
     bool watched;                      /* somebody may look at our calls: the communicator is armed, or several threads may be
                                           in MPI */
-    gf_comm *device_comm;              /* null until the first native call */
-    int device_ordinal;                /* of device_comm */
+    gf_comm *device_comm;              /* null until the first native call has ended */
+    int device_ordinal;                /* of device_comm, and of flights */
     struct gf_flights *flights;        /* native calls that nobody waits for; null until the first (flight.h) */
     struct gf_turns *turns;            /* of persistent operations; null until the first native one (turns.h) */
     struct gf_log log;                 /* of device_comm: lines that are the same on all ranks come from rank 0 only */
@@ -121,6 +125,17 @@ typedef struct mca_coll_gpufifo_module_t {
     bool never_native;                 /* decided by all ranks: stage for ever; the reason was logged */
 } mca_coll_gpufifo_module_t;
 OBJ_CLASS_DECLARATION(mca_coll_gpufifo_module_t);
+
+/* Has the device of this rank's buffers been chosen? And is it another one? By the thread that makes the calls. */
+static inline bool gf_module_has_device(const mca_coll_gpufifo_module_t *module)
+{
+    return module->device_comm || module->flights;
+}
+
+static inline bool gf_module_has_other_device(const mca_coll_gpufifo_module_t *module, int ordinal)
+{
+    return gf_module_has_device(module) && module->device_ordinal != ordinal;
+}
 
 /* Of an item of the component's list. */
 static inline mca_coll_gpufifo_module_t *gf_module_of(opal_list_item_t *link)

@@ -28,11 +28,12 @@ static int device_ranks(const mca_coll_gpufifo_module_t *module)
     return (local + devices - 1) / devices;
 }
 
-gf_status gf_native_comm_make(mca_coll_gpufifo_module_t *module, gf_comm **comm, struct gf_reason *why)
+struct gf_comm_setup gf_native_comm_setup(mca_coll_gpufifo_module_t *module)
 {
     gf_device *device = gf_component_device(module->device_ordinal, NULL);
     const struct gf_agree_map *map = gf_agree_map_of(module);
-    struct gf_comm_setup setup = {
+
+    return (struct gf_comm_setup){
         .config = &mca_coll_gpufifo_component.config,
         .log = &module->log,
         .name = gf_mpi_comm_name(module->comm),
@@ -47,8 +48,22 @@ gf_status gf_native_comm_make(mca_coll_gpufifo_module_t *module, gf_comm **comm,
         .device_ranks = device_ranks(module),
         .node = map ? map->node : 0,
     };
+}
+
+gf_status gf_native_comm_make(mca_coll_gpufifo_module_t *module, gf_comm **comm, struct gf_reason *why)
+{
+    const struct gf_comm_setup setup = gf_native_comm_setup(module);
 
     return gf_comm_create(&setup, comm, why);
+}
+
+void gf_native_choose_device(mca_coll_gpufifo_module_t *module, int ordinal)
+{
+    module->device_ordinal = ordinal;
+    module->log = mca_coll_gpufifo_component.log;
+    if (ompi_comm_rank(module->comm) != 0 && module->log.verbose < GF_LOG_CALL) {
+        module->log.verbose = GF_LOG_WARN;
+    }
 }
 
 gf_status gf_native_comm(mca_coll_gpufifo_module_t *module, int ordinal, struct gf_reason *why)
@@ -71,11 +86,7 @@ gf_status gf_native_comm(mca_coll_gpufifo_module_t *module, int ordinal, struct 
         gf_agree_give_up(module, why->text);
         return GF_ERR_UNSUPPORTED;
     }
-    module->log = mca_coll_gpufifo_component.log;
-    if (bootstrap.rank != 0 && module->log.verbose < GF_LOG_CALL) {
-        module->log.verbose = GF_LOG_WARN;
-    }
-    module->device_ordinal = ordinal;
+    gf_native_choose_device(module, ordinal);
     status = gf_native_comm_make(module, &module->device_comm, why);
     if (status != GF_OK) {
         gf_agree_give_up(module, why->text);
@@ -156,9 +167,6 @@ static bool has_data(const struct gf_stage_call *stage)
 /* Of one that may be staged later: whether the saved component can be called then, in the order that it goes by. */
 static const char *reason_against_later(const struct gf_native_call *call)
 {
-    if (gf_mpi_threads()) {
-        return "several threads may be in MPI, where the order in which the saved component is called could not be kept";
-    }
     if (ompi_comm_size(call->module->comm) == 1) {
         return "it has one rank";
     }
@@ -176,13 +184,13 @@ static const char *reason_against(struct gf_native_call *call)
     const char *reason = call->describe(call);
 
     if (!reason && call->ordinal < 0) {
-        call->ordinal = module->device_comm ? module->device_ordinal : gf_component_only_device();
+        call->ordinal = gf_module_has_device(module) ? module->device_ordinal : gf_component_only_device();
         reason = call->ordinal < 0 ? "this rank has no data to tell its device by" : NULL;
     }
     if (!reason && gf_agree_spans_nodes(call->module)) {
         return "its ranks are on several nodes";
     }
-    if (!reason && module->device_comm && module->device_ordinal != call->ordinal) {
+    if (!reason && gf_module_has_other_device(module, call->ordinal)) {
         return "this rank's buffers are on another device than before";
     }
     return !reason && call->saved ? reason_against_later(call) : reason;
@@ -230,7 +238,7 @@ bool gf_native_call_depart(struct gf_native_call *call)
     const char *reason = reason_against(call);
 
     if (!reason) {
-        reason = gf_flight_obstacle(call->module);
+        reason = gf_flight_obstacle(call->module, call->ordinal);
     }
     if (!reason && (flight = call->board(call)) == NULL) {
         reason = "host memory is exhausted";

@@ -13,6 +13,12 @@
  * has this rank's buffers. GF_ERR_UNSUPPORTED on all ranks: there can be none, which has been logged; stage, now and for ever. */
 gf_status gf_native_comm(mca_coll_gpufifo_module_t *module, int ordinal, struct gf_reason *why);
 
+/* This communicator's device from now on, and what its device side logs by: before there is one. */
+void gf_native_choose_device(mca_coll_gpufifo_module_t *module, int ordinal);
+
+/* What its device side is made of, once the device was chosen. Waits for nobody. */
+struct gf_comm_setup gf_native_comm_setup(mca_coll_gpufifo_module_t *module);
+
 /* Collective: one more for this communicator, of the same device, when it has one. The caller's. */
 gf_status gf_native_comm_make(mca_coll_gpufifo_module_t *module, gf_comm **comm, struct gf_reason *why);
 

@@ -214,18 +214,9 @@ static inline int gf_mpi_enum_words(mca_base_var_enum_t *enumeration, char **wor
 }
 
 /* The place of a non-blocking collective among those of its communicator is a tag, which each takes when it is called, and which
- * all ranks must take in the same order. take: takes one for a call that is made later. set: the next call takes this one;
- * returns the one that it would have taken, to be set afterwards. For a module that takes one tag a call, and while no other
- * thread is in MPI. */
+ * all ranks must take in the same order. This takes one for a call that is made later (placed.h). For a module that takes one
+ * tag a call. Any thread. */
 static inline int32_t gf_mpi_take_place(ompi_communicator_t *comm) { return ompi_coll_base_nbc_reserve_tags(comm, 1); }
-
-static inline int32_t gf_mpi_set_place(ompi_communicator_t *comm, int32_t place)
-{
-    int32_t before = comm->c_nbc_tag;
-
-    comm->c_nbc_tag = place;
-    return before;
-}
 
 /* Does this module take exactly one tag a call? */
 static inline bool gf_mpi_takes_places(const mca_coll_base_module_t *module)

@@ -82,16 +82,27 @@ void gf_request_enqueue(gf_stage_request_t *request, enum gf_request_phase phase
     pthread_mutex_unlock(&queue->lock);
 }
 
+/* And the communicator that it was given alone: its later messages go over that. */
+static void free_inner(gf_stage_request_t *request)
+{
+    if (request->inner) {
+        ompi_request_free(&request->inner);
+    }
+    request->inner = NULL;
+    if (request->flight && request->saved.placed) {
+        OBJ_RELEASE(request->saved.placed);
+        request->saved.placed = NULL;  /* there may be messages left */
+    }
+}
+
 void gf_request_give_back(gf_stage_request_t *request)
 {
     gf_stage_discard(&request->call);
+    free_inner(request);
     if (request->flight && gf_request_outer(request)->req_persistent) {
         gf_request_unbook(request);
     } else {
         gf_flight_free(request->flight);
-    }
-    if (request->inner) {
-        ompi_request_free(&request->inner);
     }
     OMPI_REQUEST_FINI(gf_request_outer(request));
     opal_free_list_return(&the_queue()->idle, (opal_free_list_item_t *)request);
@@ -150,10 +161,7 @@ static void complete(gf_stage_request_t *request)
     gf_request_outer(request)->req_status.MPI_ERROR = request->call.result;
     if (request->flight || !persistent) {
         gf_stage_discard(&request->call);
-        if (request->inner) {
-            ompi_request_free(&request->inner);
-        }
-        request->inner = NULL;
+        free_inner(request);
     } else if (request->inner->req_state == OMPI_REQUEST_ACTIVE) {
         request->inner->req_state = OMPI_REQUEST_INACTIVE;   /* what a wait on it would have done */
     }

@@ -35,7 +35,14 @@ struct gf_saved_call {
     ompi_datatype_t *const *stypes, *const *rtypes;
     ompi_op_t *op;
     int root;
+    ompi_communicator_t *placed;       /* null, or where it is called in a place that was taken before (placed.h) */
 };
+
+/* The communicator for start. */
+static inline ompi_communicator_t *gf_saved_comm(const struct gf_saved_call *saved)
+{
+    return saved->placed ? saved->placed : saved->module->comm;
+}
 
 /* A non-blocking operation with device buffers sets off natively (flight.h, whose flight it takes) and is staged only if it must.
  * False: no memory for a request, call->result tells, and the call was not entered. */

@@ -4,22 +4,22 @@
  *
  * Whether they do is known only when all ranks have entered, and the ranks with host buffers have called the saved component by
  * then, and perhaps more of its operations. So ours takes its place in that order when the program makes the call, and uses it
- * when it is staged after all (gf_mpi_take_place).
+ * when it is staged after all (placed.h).
  */
 #include "mca_coll_gpufifo/request_private.h"
 
 #include "mca_coll_gpufifo/flight.h"
 #include "mca_coll_gpufifo/native.h"
+#include "mca_coll_gpufifo/placed.h"
 #include "mca_coll_gpufifo/turns.h"
 
 /* The saved function, in the place that was taken. */
 static void call_saved(gf_stage_request_t *request)
 {
-    ompi_communicator_t *comm = request->saved.module->comm;
-    int32_t next = gf_mpi_set_place(comm, request->place);
+    struct gf_saved_call *saved = &request->saved;
 
-    request->call.result = request->saved.start(&request->saved, &request->call, &request->inner);
-    gf_mpi_set_place(comm, next);
+    saved->placed = gf_placed_comm(saved->module->comm, request->place);
+    request->call.result = saved->placed ? saved->start(saved, &request->call, &request->inner) : MPI_ERR_NO_MEM;
     request->phase = GF_REQUEST_INNER;
 }
 
@@ -118,7 +118,7 @@ gf_status gf_request_book(struct gf_stage_call *call, const struct gf_saved_call
                           struct gf_flight *flight, ompi_request_t **request, struct gf_reason *why)
 {
     bool reserved = flight && gf_request_reserve(call, saved->module->comm, function, true);
-    int slot;
+    struct gf_turns_slot slot;
     gf_status status = gf_turns_book(saved->module, reserved, &slot, why);
 
     if (status != GF_OK) {
@@ -144,7 +144,7 @@ void gf_request_unbook(gf_stage_request_t *request)
 {
     ompi_communicator_t *comm = request->saved.module->comm;
 
-    gf_turns_release(request->saved.module, request->flight->slot);
+    gf_turns_release(&request->flight->slot);
     gf_flight_free(request->flight);
     request->flight = NULL;
     OBJ_RELEASE(comm);

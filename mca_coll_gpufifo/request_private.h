@@ -33,7 +33,8 @@ typedef struct gf_stage_request {
     struct gf_flight *flight;          /* null: it is staged from the start. What follows is of flights: */
     struct gf_saved_call saved;
     const char *function;
-    int32_t place;                     /* of the saved call (gf_mpi_take_place) */
+    int32_t place;                     /* of the saved call (gf_mpi_take_place); where it was made, saved.placed lives as long as
+                                          inner does */
 } gf_stage_request_t;
 OBJ_CLASS_DECLARATION(gf_stage_request_t);
 

@@ -7,8 +7,8 @@
  * until it is freed.
  *
  * Starts wait for nobody, and each rank may make them in an order of its own, also among other calls. So they have numbers of
- * their own: the n-th start of a slot is the same operation on all ranks. Each rank shows on the board (agree_board.h) how often
- * it has started each slot; the leader, when it sees that all ranks have started one again, gives it the next *turn*, and all
+ * their own: the n-th start of a slot is the same operation on all ranks. Each rank shows in shared memory how often it has
+ * started each slot; the leader, when it sees that all ranks have started one again, gives it the next *turn*, and all
  * go by the turns. What has a turn was started by all, so each can go on alone, and nobody waits for a rank that has not started.
  * Other native calls are in no order with them, so they go over a gf_comm of their own.
  *
@@ -26,10 +26,10 @@ struct gf_turns;
 
 /* Collective, when all ranks have entered an initialisation natively: a slot for it. able: this rank can go on.
  * GF_ERR_UNSUPPORTED on all ranks alike: stage it. */
-gf_status gf_turns_book(mca_coll_gpufifo_module_t *module, bool able, int *slot, struct gf_reason *why);
+gf_status gf_turns_book(mca_coll_gpufifo_module_t *module, bool able, struct gf_turns_slot *slot, struct gf_reason *why);
 
-/* The operation was freed; no flight of it is under way. */
-void gf_turns_release(mca_coll_gpufifo_module_t *module, int slot);
+/* The operation was freed; no flight of it is under way. Any thread. */
+void gf_turns_release(const struct gf_turns_slot *slot);
 
 /* Starts it, with its slot. */
 void gf_turns_start(mca_coll_gpufifo_module_t *module, struct gf_flight *flight);

@@ -29,7 +29,7 @@ static int start_iallgather(const struct gf_saved_call *ours, const struct gf_st
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
     return saved->coll_iallgather(call->send.host, ours->scount, ours->stype, call->recv.host, ours->rcount, ours->rtype,
-                                  ours->module->comm, request, ours->owner);
+                                  gf_saved_comm(ours), request, ours->owner);
 }
 
 static struct gf_saved_call later_allgather(mca_coll_base_module_t *module, gf_mpi_count scount, ompi_datatype_t *sdtype,
@@ -104,7 +104,7 @@ static int start_iallgatherv(const struct gf_saved_call *ours, const struct gf_s
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
     return saved->coll_iallgatherv(call->send.host, ours->scount, ours->stype, call->recv.host, ours->rcounts, ours->rdispls,
-                                   ours->rtype, ours->module->comm, request, ours->owner);
+                                   ours->rtype, gf_saved_comm(ours), request, ours->owner);
 }
 
 static struct gf_saved_call later_allgatherv(mca_coll_base_module_t *module, gf_mpi_count scount, ompi_datatype_t *sdtype,

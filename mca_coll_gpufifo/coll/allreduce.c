@@ -66,7 +66,7 @@ static const char *reason_against(struct call *call)
         call->to.ordinal != call->from.ordinal) {
         return not_here;
     }
-    if (module->device_comm && module->device_ordinal != call->to.ordinal) {
+    if (gf_module_has_other_device(module, call->to.ordinal)) {
         return not_here;
     }
     if (!gf_datatype_element(call->datatype, &call->type) || !gf_op_predefined(call->op_handle, &call->op) ||

@@ -29,7 +29,7 @@ static int start_ialltoall(const struct gf_saved_call *ours, const struct gf_sta
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
     return saved->coll_ialltoall(call->send.host, ours->scount, ours->stype, call->recv.host, ours->rcount, ours->rtype,
-                                 ours->module->comm, request, ours->owner);
+                                 gf_saved_comm(ours), request, ours->owner);
 }
 
 static struct gf_saved_call later_alltoall(mca_coll_base_module_t *module, gf_mpi_count scount, ompi_datatype_t *sdtype,
@@ -105,7 +105,7 @@ static int start_ialltoallv(const struct gf_saved_call *ours, const struct gf_st
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
     return saved->coll_ialltoallv(call->send.host, ours->scounts, ours->sdispls, ours->stype, call->recv.host, ours->rcounts,
-                                  ours->rdispls, ours->rtype, ours->module->comm, request, ours->owner);
+                                  ours->rdispls, ours->rtype, gf_saved_comm(ours), request, ours->owner);
 }
 
 static struct gf_saved_call later_alltoallv(mca_coll_base_module_t *module, gf_mpi_counts scounts, gf_mpi_displs sdispls,
@@ -192,7 +192,7 @@ static int start_ialltoallw(const struct gf_saved_call *ours, const struct gf_st
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
     return saved->coll_ialltoallw(call->send.host, ours->scounts, ours->sdispls, ours->stypes, call->recv.host, ours->rcounts,
-                                  ours->rdispls, ours->rtypes, ours->module->comm, request, ours->owner);
+                                  ours->rdispls, ours->rtypes, gf_saved_comm(ours), request, ours->owner);
 }
 
 static struct gf_saved_call later_alltoallw(mca_coll_base_module_t *module, gf_mpi_counts scounts, gf_mpi_displs sdispls,

@@ -36,7 +36,7 @@ static int start_ibcast(const struct gf_saved_call *ours, const struct gf_stage_
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
-    return saved->coll_ibcast(call->recv.host, ours->rcount, ours->rtype, ours->root, ours->module->comm, request, ours->owner);
+    return saved->coll_ibcast(call->recv.host, ours->rcount, ours->rtype, ours->root, gf_saved_comm(ours), request, ours->owner);
 }
 
 static struct gf_saved_call later_bcast(mca_coll_base_module_t *module, gf_mpi_count count, ompi_datatype_t *type, int root)

@@ -57,7 +57,7 @@ static int start_igather(const struct gf_saved_call *ours, const struct gf_stage
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
     return saved->coll_igather(call->send.host, ours->scount, ours->stype, call->recv.host, ours->rcount, ours->rtype, ours->root,
-                               ours->module->comm, request, ours->owner);
+                               gf_saved_comm(ours), request, ours->owner);
 }
 
 static struct gf_saved_call later_gather(mca_coll_base_module_t *module, gf_mpi_count scount, ompi_datatype_t *sdtype,
@@ -140,7 +140,7 @@ static int start_igatherv(const struct gf_saved_call *ours, const struct gf_stag
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
     return saved->coll_igatherv(call->send.host, ours->scount, ours->stype, call->recv.host, ours->rcounts, ours->rdispls,
-                                ours->rtype, ours->root, ours->module->comm, request, ours->owner);
+                                ours->rtype, ours->root, gf_saved_comm(ours), request, ours->owner);
 }
 
 static struct gf_saved_call later_gatherv(mca_coll_base_module_t *module, gf_mpi_count scount, ompi_datatype_t *sdtype,

@@ -29,7 +29,7 @@ static int start_ineighbor_allgather(const struct gf_saved_call *ours, const str
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
     return saved->coll_ineighbor_allgather(call->send.host, ours->scount, ours->stype, call->recv.host, ours->rcount, ours->rtype,
-                                           ours->module->comm, request, ours->owner);
+                                           gf_saved_comm(ours), request, ours->owner);
 }
 
 static struct gf_saved_call later_neighbor_allgather(mca_coll_base_module_t *module, gf_mpi_count scount,
@@ -109,7 +109,7 @@ static int start_ineighbor_allgatherv(const struct gf_saved_call *ours, const st
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
     return saved->coll_ineighbor_allgatherv(call->send.host, ours->scount, ours->stype, call->recv.host, ours->rcounts,
-                                            ours->rdispls, ours->rtype, ours->module->comm, request, ours->owner);
+                                            ours->rdispls, ours->rtype, gf_saved_comm(ours), request, ours->owner);
 }
 
 static struct gf_saved_call later_neighbor_allgatherv(mca_coll_base_module_t *module, gf_mpi_count scount,

@@ -29,7 +29,7 @@ static int start_ineighbor_alltoall(const struct gf_saved_call *ours, const stru
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
     return saved->coll_ineighbor_alltoall(call->send.host, ours->scount, ours->stype, call->recv.host, ours->rcount, ours->rtype,
-                                          ours->module->comm, request, ours->owner);
+                                          gf_saved_comm(ours), request, ours->owner);
 }
 
 static struct gf_saved_call later_neighbor_alltoall(mca_coll_base_module_t *module, gf_mpi_count scount, ompi_datatype_t *sdtype,
@@ -108,7 +108,7 @@ static int start_ineighbor_alltoallv(const struct gf_saved_call *ours, const str
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
     return saved->coll_ineighbor_alltoallv(call->send.host, ours->scounts, ours->sdispls, ours->stype, call->recv.host,
-                                           ours->rcounts, ours->rdispls, ours->rtype, ours->module->comm, request, ours->owner);
+                                           ours->rcounts, ours->rdispls, ours->rtype, gf_saved_comm(ours), request, ours->owner);
 }
 
 static struct gf_saved_call later_neighbor_alltoallv(mca_coll_base_module_t *module, gf_mpi_counts scounts,
@@ -201,7 +201,7 @@ static int start_ineighbor_alltoallw(const struct gf_saved_call *ours, const str
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
     return saved->coll_ineighbor_alltoallw(call->send.host, ours->scounts, ours->sbytes, ours->stypes, call->recv.host,
-                                           ours->rcounts, ours->rbytes, ours->rtypes, ours->module->comm, request, ours->owner);
+                                           ours->rcounts, ours->rbytes, ours->rtypes, gf_saved_comm(ours), request, ours->owner);
 }
 
 static struct gf_saved_call later_neighbor_alltoallw(mca_coll_base_module_t *module, gf_mpi_counts scounts,

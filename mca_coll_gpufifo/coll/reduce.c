@@ -35,7 +35,7 @@ static int start_iallreduce(const struct gf_saved_call *ours, const struct gf_st
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
-    return saved->coll_iallreduce(call->send.host, call->recv.host, ours->rcount, ours->rtype, ours->op, ours->module->comm,
+    return saved->coll_iallreduce(call->send.host, call->recv.host, ours->rcount, ours->rtype, ours->op, gf_saved_comm(ours),
                                   request, ours->owner);
 }
 
@@ -130,7 +130,7 @@ static int start_ireduce(const struct gf_saved_call *ours, const struct gf_stage
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
     return saved->coll_ireduce(call->send.host, call->recv.host, ours->rcount, ours->rtype, ours->op, ours->root,
-                               ours->module->comm, request, ours->owner);
+                               gf_saved_comm(ours), request, ours->owner);
 }
 
 static struct gf_saved_call later_reduce(mca_coll_base_module_t *module, gf_mpi_count count, ompi_datatype_t *type,

@@ -69,8 +69,8 @@ static int start_ireduce_scatter(const struct gf_saved_call *ours, const struct 
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
-    return saved->coll_ireduce_scatter(call->send.host, call->recv.host, ours->rcounts, ours->rtype, ours->op, ours->module->comm,
-                                       request, ours->owner);
+    return saved->coll_ireduce_scatter(call->send.host, call->recv.host, ours->rcounts, ours->rtype, ours->op,
+                                       gf_saved_comm(ours), request, ours->owner);
 }
 
 static struct gf_saved_call later_reduce_scatter(mca_coll_base_module_t *module, gf_mpi_counts rcounts, ompi_datatype_t *type,
@@ -166,7 +166,7 @@ static int start_ireduce_scatter_block(const struct gf_saved_call *ours, const s
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
     return saved->coll_ireduce_scatter_block(call->send.host, call->recv.host, ours->rcount, ours->rtype, ours->op,
-                                             ours->module->comm, request, ours->owner);
+                                             gf_saved_comm(ours), request, ours->owner);
 }
 
 static struct gf_saved_call later_reduce_scatter_block(mca_coll_base_module_t *module, gf_mpi_count rcount,

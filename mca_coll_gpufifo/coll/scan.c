@@ -38,7 +38,7 @@ static int start_iscan(const struct gf_saved_call *ours, const struct gf_stage_c
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
-    return saved->coll_iscan(call->send.host, call->recv.host, ours->rcount, ours->rtype, ours->op, ours->module->comm, request,
+    return saved->coll_iscan(call->send.host, call->recv.host, ours->rcount, ours->rtype, ours->op, gf_saved_comm(ours), request,
                               ours->owner);
 }
 
@@ -112,8 +112,8 @@ static int start_iexscan(const struct gf_saved_call *ours, const struct gf_stage
 {
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
-    return saved->coll_iexscan(call->send.host, call->recv.host, ours->rcount, ours->rtype, ours->op, ours->module->comm, request,
-                                ours->owner);
+    return saved->coll_iexscan(call->send.host, call->recv.host, ours->rcount, ours->rtype, ours->op, gf_saved_comm(ours),
+                               request, ours->owner);
 }
 
 static struct gf_saved_call later_exscan(mca_coll_base_module_t *module, gf_mpi_count count, ompi_datatype_t *type, ompi_op_t *op)

@@ -51,7 +51,7 @@ static int start_iscatter(const struct gf_saved_call *ours, const struct gf_stag
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
     return saved->coll_iscatter(call->send.host, ours->scount, ours->stype, call->recv.host, ours->rcount, ours->rtype,
-                                ours->root, ours->module->comm, request, ours->owner);
+                                ours->root, gf_saved_comm(ours), request, ours->owner);
 }
 
 static struct gf_saved_call later_scatter(mca_coll_base_module_t *module, gf_mpi_count scount, ompi_datatype_t *sdtype,
@@ -134,7 +134,7 @@ static int start_iscatterv(const struct gf_saved_call *ours, const struct gf_sta
     const mca_coll_base_comm_coll_t *saved = gf_coll_saved(&ours->module->super);
 
     return saved->coll_iscatterv(call->send.host, ours->scounts, ours->sdispls, ours->stype, call->recv.host, ours->rcount,
-                                 ours->rtype, ours->root, ours->module->comm, request, ours->owner);
+                                 ours->rtype, ours->root, gf_saved_comm(ours), request, ours->owner);
 }
 
 static struct gf_saved_call later_scatterv(mca_coll_base_module_t *module, gf_mpi_counts scounts, gf_mpi_displs displs,

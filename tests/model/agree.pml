@@ -13,9 +13,9 @@
  *   -DCOUNT_EARLY   a device call is counted before it is settled, so that an attaching thread takes it for settled
  *   -DONE_LOOK      the attaching thread does not look at the counter again once the board is known
  *
- * With -DLATER all have the board, and a rank may also enter a device call without waiting; another process finds out about it
- * later, in any order, and shows what had no room. What is done under the lock is one step: the order of its stores is that
- * above.
+ * With -DLATER a rank may also enter a device call without waiting, before it has the board, too; another process finds out about
+ * it later, in any order, and shows what had no room. What is done under the lock is one step: the order of its stores is that
+ * above. -DARMED: all have the board from the start, which leaves room for a call more.
  * Mutants of that:
  *   -DHOST_SETTLES  a host call settles all before it, verdict or not
  *   -DLAST_SETTLES  a verdict settles all before it
@@ -23,6 +23,7 @@
  *   -DALL_ENTERED   what is behind a call that is not shown is entered
  *   -DSETTLE_LATE   the last verdict is out before what it settles
  *   -DNO_LANDING    a blocking device call does not wait for the verdicts of those before it
+ *   -DALL_PAST      who comes to see the board takes all its calls for settled, verdict or not
  */
 #ifndef RANKS
 #define RANKS 2                 /* 2 or 3 */
@@ -51,7 +52,8 @@ typedef line_t {
 
 line_t line[RANKS];
 byte calls[RANKS];              /* module->calls */
-bool board[RANKS];              /* module->agree */
+bool board[RANKS];              /* module->agree; with -DLATER module->later.board, and */
+bool armed[RANKS];              /* module->agree */
 bool publishing[RANKS];         /* between the counter and the line of a host call; -DONE_THREAD only */
 bool wanted;                    /* somebody asked for the board */
 
@@ -73,31 +75,6 @@ inline raise(word, value)
     :: word < value -> word = value
     :: else
     fi
-}
-
-/* The board reaches rank r. Each line is one step: compare-and-swap, store, load. With -DONE_THREAD all of it is one step, as
- * for a rank without threads, which is not in the midst of publishing when it makes progress. */
-proctype attach(byte r)
-{
-    byte seen;
-
-    (wanted);
-#ifdef ONE_THREAD
-    atomic {
-        (!publishing[r]);
-#endif
-    seen = calls[r];
-    d_step { raise(line[r].settled, seen) }
-    d_step { raise(line[r].entered, seen) }
-    board[r] = true;
-#ifndef ONE_LOOK
-    seen = calls[r];
-    d_step { raise(line[r].settled, seen) }
-    d_step { raise(line[r].entered, seen) }
-#endif
-#ifdef ONE_THREAD
-    }
-#endif
 }
 
 #ifdef OTHERS_ROOM
@@ -131,6 +108,70 @@ inline show_calls(r)
     i = 0
 }
 
+/* What was before the first open call is past. */
+inline look_back(r)
+{
+    seen = calls[r];
+#ifndef ALL_PAST
+    for (i : 1 .. CALLS) { seen = (later[r].open[i] && i <= seen -> i - 1 : seen) }
+#endif
+    raise(line[r].settled, seen);
+    raise(line[r].entered, seen);
+    i = 0
+}
+
+inline show_open(r)
+{
+    if
+    :: later[r].count > 0 -> show_calls(r)
+    :: else
+    fi
+}
+
+/* The board reaches rank r. Each line is one step: compare-and-swap, store, load. With -DONE_THREAD all of it is one step, as
+ * for a rank without threads, which is not in the midst of publishing when it makes progress. */
+proctype attach(byte r)
+{
+    byte seen;
+
+#ifdef LATER
+    byte i;
+
+    (wanted);
+    armed[r] = true;
+    /* agree_later.h: under its lock, twice */
+    atomic { look_back(r); board[r] = true; show_open(r) }
+    atomic { look_back(r); show_open(r) }
+#else
+    (wanted);
+#ifdef ONE_THREAD
+    atomic {
+        (!publishing[r]);
+#endif
+    seen = calls[r];
+    d_step { raise(line[r].settled, seen) }
+    d_step { raise(line[r].entered, seen) }
+    board[r] = true;
+#ifndef ONE_LOOK
+    seen = calls[r];
+    d_step { raise(line[r].settled, seen) }
+    d_step { raise(line[r].entered, seen) }
+#endif
+#ifdef ONE_THREAD
+    }
+#endif
+#endif
+}
+
+/* Where there are no open calls, and nobody else writes on the line. */
+inline tell_host(r, s)
+{
+    if
+    :: board[r] -> line[r].settled = s; line[r].entered = s
+    :: else
+    fi
+}
+
 inline publish_host(r, s)
 {
 #if defined(LATER) && !defined(HOST_SETTLES)
@@ -139,17 +180,15 @@ inline publish_host(r, s)
         atomic {
             later[r].last = s;
             if
-            :: later[r].count == 0 -> line[r].settled = s; line[r].entered = s
-            :: else -> show_calls(r)
+            :: later[r].count > 0 && board[r] -> show_calls(r)
+            :: later[r].count > 0 && !board[r]
+            :: later[r].count == 0 -> tell_host(r, s)
             fi
         }
-    :: later[r].count == 0 ->
-        line[r].settled = s;
-        line[r].entered = s
+    :: later[r].count == 0 -> tell_host(r, s)
     fi
 #else
-    line[r].settled = s;
-    line[r].entered = s
+    tell_host(r, s)
 #endif
 }
 
@@ -158,10 +197,7 @@ inline host_call(r, s)
     call_of[s].kind[r] = HOST;
     PUBLISH(true);
     calls[r] = s;
-    if
-    :: board[r] -> publish_host(r, s)
-    :: else
-    fi;
+    publish_host(r, s);
     PUBLISH(false)
 }
 
@@ -221,9 +257,12 @@ inline enter_later(r, s)
         later[r].open[s] = HIDDEN;
         later[r].count++;
         later[r].last = s;
-        show_calls(r)
+        calls[r] = s;
+        if
+        :: board[r] -> show_calls(r)
+        :: else
+        fi
     }
-    calls[r] = s
 }
 
 #if RANKS > 2
@@ -235,7 +274,7 @@ inline enter_later(r, s)
 /* Finds out about the open calls of rank r, as soon as it can about any of them, and shows what was hidden. At most three
  * calls. */
 #define CAN_ANSWER(r, s) (later[r].open[s] == SHOWN && ALL_IN(s))
-#define CAN_SHOW(r, s) (later[r].open[s] == HIDDEN && ROOM(r))
+#define CAN_SHOW(r, s) (board[r] && later[r].open[s] == HIDDEN && ROOM(r))
 
 proctype asker(byte r)
 {
@@ -246,8 +285,11 @@ end:
     do
     :: atomic { CAN_ANSWER(r, 1) -> s = 1; break }
     :: atomic { CAN_ANSWER(r, 2) -> s = 2; break }
+#if CALLS > 2
     :: atomic { CAN_ANSWER(r, 3) -> s = 3; break }
-    :: atomic { CAN_SHOW(r, 1) || CAN_SHOW(r, 2) || CAN_SHOW(r, 3) -> show_calls(r) }
+    :: atomic { CAN_SHOW(r, 3) -> show_calls(r) }
+#endif
+    :: atomic { CAN_SHOW(r, 1) || CAN_SHOW(r, 2) -> show_calls(r) }
     od;
     atomic {
         found = false;
@@ -284,11 +326,16 @@ proctype rank(byte r)
         if
         :: host_call(r, s)
 #ifdef LATER
-        :: board[r] -> enter_later(r, s)
+        :: enter_later(r, s);
+            wanted = true
 #endif
         :: call_of[s].kind[r] = DEVICE;
             wanted = true;
+#ifdef LATER
+            (armed[r]);
+#else
             (board[r]);
+#endif
 #ifndef NO_LANDING
             (later[r].count == 0);
 #endif
@@ -317,8 +364,11 @@ init {
         for (r : 0 .. RANKS - 1) {
             run rank(r);
 #ifdef LATER
-            board[r] = true;
-            run asker(r)
+            run asker(r);
+#endif
+#ifdef ARMED
+            armed[r] = true;
+            board[r] = true
 #else
             run attach(r)
 #endif

@@ -26,7 +26,16 @@ for ranks in 2 4; do
     run $ranks strict=1 mapped=kernel tests/mpi/test_flight path=exchange,reduce_mapped away receive crossed away \
         persistent away receive crossed again
     run $ranks mapped=kernel tests/mpi/test_flight freed persistent freed
+    run $ranks strict=1 mapped=kernel tests/mpi/test_flight_first path=exchange,reduce_mapped first burst freed
 done
+# The first calls of their communicators; by several threads.
+run 3 mapped=kernel tests/mpi/test_flight_first reduced late reduced
+run 3 strict=1 mapped=kernel tests/mpi/test_flight_first threads path=exchange,reduce_mapped first each
+run 2 mapped=kernel tests/mpi/test_flight_first threads seed=5 each late
+run_prints "staged through host memory, because .*segment" 3 fault=segment:1@1 mapped=kernel \
+    tests/mpi/test_flight_first path=staged first burst
+run_prints "MPI_I.*staged through host memory: .*the step ipc_export" 3 verbose=3 fault=ipc_export:1+@1 mapped=kernel \
+    tests/mpi/test_flight_first path=staged first burst
 run 3 +solo strict=1 mapped=copy tests/mpi/test_exchange path=exchange_copy rounds=40 form=1 neighbours
 run 3 +solo mapped=copy tests/mpi/test_flight path=exchange_copy moves away receive crossed away
 run 3 mapped=kernel tests/mpi/test_flight path=exchange,reduce_mapped,staged seed=3 mixed rounds=5 turns turns persistent mixed

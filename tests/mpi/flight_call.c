@@ -10,26 +10,41 @@
 
 static const char *const names[FORMS] = {
     "Bcast", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw", "Gather", "Gatherv", "Scatter", "Scatterv",
+    "Neighbor_allgather", "Neighbor_allgatherv", "Neighbor_alltoall", "Neighbor_alltoallv", "Neighbor_alltoallw",
     "Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan"
 };
 
 static bool to_each(enum form form)
 {
     return (form >= IALLTOALL && form <= IALLTOALLW) || form == ISCATTER || form == ISCATTERV || form == IREDUCE_SCATTER ||
-           form == IREDUCE_SCATTER_BLOCK;
+           form == IREDUCE_SCATTER_BLOCK || (form >= INEIGHBOR_ALLTOALL && form <= INEIGHBOR_ALLTOALLW);
 }
 
 static bool from_each(enum form form)
 {
-    return form >= IALLGATHER && form <= IGATHERV;
+    return (form >= IALLGATHER && form <= IGATHERV) || (form >= INEIGHBOR_ALLGATHER && form <= INEIGHBOR_ALLTOALLW);
 }
 
 static int place(const struct flight *f, int rank)
 {
     const bool reversed[FORMS] = {[IALLGATHERV] = true, [IALLTOALLV] = true, [IALLTOALLW] = true, [IGATHERV] = true,
-                                  [ISCATTERV] = true};
+                                  [ISCATTERV] = true, [INEIGHBOR_ALLGATHERV] = true, [INEIGHBOR_ALLTOALLV] = true,
+                                  [INEIGHBOR_ALLTOALLW] = true};
 
     return reversed[f->form] ? f->ranks - 1 - rank : rank;
+}
+
+MPI_Comm flight_world(const struct harness *h)
+{
+    int all[RANKS_MOST] = {0}, weights[RANKS_MOST] = {0};
+    MPI_Comm world;
+
+    for (int r = 0; r < h->ranks; r++) {
+        all[r] = r;
+        weights[r] = 1;
+    }
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, h->ranks, all, weights, h->ranks, all, weights, MPI_INFO_NULL, 0, &world);
+    return world;
 }
 
 unsigned flight_draw(uint64_t *random, unsigned below)
@@ -63,12 +78,12 @@ static struct stage_arguments arguments(struct flight *f, MPI_Comm comm)
         .comm = comm, .root = f->root, .op = MPI_SUM, .send = in_place ? MPI_IN_PLACE : f->send.data,
         .recv = f->form == IBCAST ? f->send.data : f->recv.data, .scount = COUNT, .rcount = COUNT, .stype = MPI_INT,
         .rtype = MPI_INT, .scounts = f->counts, .rcounts = f->counts, .sdispls = displs, .rdispls = displs,
-        .stypes = f->types, .rtypes = f->types};
+        .sbytes = f->places, .rbytes = f->places, .stypes = f->types, .rtypes = f->types};
 }
 
 void flight_fill(struct flight *f, int value)
 {
-    static int numbers[RANKS_MOST * COUNT];
+    static _Thread_local int numbers[RANKS_MOST * COUNT];
     int blocks = to_each(f->form) ? f->ranks : 1;
 
     f->value = value;
@@ -95,6 +110,7 @@ void flight_prepare(struct test *t, MPI_Comm comm, enum gpufifo_memory kind, enu
         f->counts[r] = COUNT;
         f->displs[r] = place(f, r) * COUNT;
         f->bytes[r] = f->displs[r] * (int)sizeof(int);
+        f->places[r] = f->bytes[r];
         f->types[r] = MPI_INT;
     }
     buffer_create(t->h, &f->send, kind, (size_t)blocks * COUNT * sizeof(int), 0);
@@ -144,7 +160,7 @@ static bool has_result(const struct flight *f)
 
 bool flight_is_right(const struct flight *f)
 {
-    static int got[RANKS_MOST * COUNT];
+    static _Thread_local int got[RANKS_MOST * COUNT];
     bool several = from_each(f->form);
 
     if (!has_result(f)) {

@@ -14,12 +14,14 @@ enum { COUNT = 1000, MANY = 12, RANKS_MOST = 16 };
 
 enum form {
     IBCAST, IALLGATHER, IALLGATHERV, IALLTOALL, IALLTOALLV, IALLTOALLW, IGATHER, IGATHERV, ISCATTER, ISCATTERV,
+    INEIGHBOR_ALLGATHER, INEIGHBOR_ALLGATHERV, INEIGHBOR_ALLTOALL, INEIGHBOR_ALLTOALLV, INEIGHBOR_ALLTOALLW,
     IALLREDUCE, IREDUCE, IREDUCE_SCATTER, IREDUCE_SCATTER_BLOCK, ISCAN, IEXSCAN, FORMS,
     MOVES = IALLREDUCE                 /* those before move blocks, the others add */
 };
 
 struct test {
     struct harness *h;
+    MPI_Comm world;                /* all ranks, each of which is everybody's neighbour, in their order */
     uint64_t common, own;          /* random: the same on all ranks, and this rank's */
     int value;                     /* of the next call */
     int forms;                     /* FORMS, or MOVES: the reductions are not tested */
@@ -33,10 +35,14 @@ struct flight {
     bool in_place;                 /* of reductions, every second one */
     struct buffer send, recv;      /* a broadcast has the first only */
     int counts[RANKS_MOST], displs[RANKS_MOST], bytes[RANKS_MOST];
+    MPI_Aint places[RANKS_MOST];
     MPI_Datatype types[RANKS_MOST];
     bool persistent;
     MPI_Request request;
 };
+
+/* The communicator for t->world. */
+MPI_Comm flight_world(const struct harness *h);
 
 unsigned flight_draw(uint64_t *random, unsigned below);
 

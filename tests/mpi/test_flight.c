@@ -14,7 +14,7 @@
  *   freed       the communicator is freed while a call is in flight, which lands or is staged after all
  *   mixed       random sequences of calls in flight, of device and host buffers, and blocking ones between them
  *   turns       persistent calls that each rank starts in an order of its own, again and again, among other calls; more of them
- *               than can be native at once
+ *               than one page of slots has
  *   again       a persistent call whose buffer is freed and comes back between starts
  *   gone        the same, but it does not come back
  */
@@ -39,12 +39,12 @@ static void away(struct test *t, enum form form)
     struct flight f;
     void *other;
 
-    flight_prepare(t, MPI_COMM_WORLD, GPUFIFO_MEMORY_DEVICE, form, h->ranks / 2, &f);
+    flight_prepare(t, t->world, GPUFIFO_MEMORY_DEVICE, form, h->ranks / 2, &f);
     if (h->rank > 0) {
         MPI_Recv(NULL, 0, MPI_INT, h->rank - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     harness_need(h, gpufifo_alloc(h->device, GPUFIFO_MEMORY_DEVICE, 1 << 20, &other), "allocate");
-    flight_start(&f, MPI_COMM_WORLD);
+    flight_start(&f, t->world);
     harness_need(h, gpufifo_synchronize(h->device), "synchronize");
     harness_need(h, gpufifo_free(h->device, other), "free");
     if (h->rank + 1 < h->ranks) {
@@ -62,13 +62,13 @@ static void receive(struct test *t)
     struct flight f[FORMS];
 
     for (int form = 0; form < t->forms; form++) {
-        flight_prepare(t, MPI_COMM_WORLD, GPUFIFO_MEMORY_DEVICE, form, h->ranks - 1, &f[form]);
+        flight_prepare(t, t->world, GPUFIFO_MEMORY_DEVICE, form, h->ranks - 1, &f[form]);
     }
     if (h->rank > 0) {
         MPI_Ssend(&h->rank, 1, MPI_INT, h->rank - 1, 2, MPI_COMM_WORLD);
     }
     for (int form = 0; form < t->forms; form++) {
-        flight_start(&f[form], MPI_COMM_WORLD);
+        flight_start(&f[form], t->world);
     }
     if (h->rank + 1 < h->ranks) {
         int next;
@@ -82,9 +82,9 @@ static void receive(struct test *t)
 
 static void crossed(struct test *t)
 {
-    MPI_Comm comms[2] = { MPI_COMM_WORLD, MPI_COMM_NULL };
+    MPI_Comm comms[2] = { t->world, MPI_COMM_NULL };
     struct flight f[2][FORMS];
-    MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
+    MPI_Comm_dup(t->world, &comms[1]);
     blocking(t, comms[1]);
     for (int k = 0; k < 2 * t->forms; k++) {
         int form = k % t->forms;
@@ -113,7 +113,7 @@ static void freed(struct test *t)
         struct flight f;
         MPI_Comm comm;
 
-        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Comm_dup(t->world, &comm);
         blocking(t, comm);
         flight_begin(t, comm, host ? GPUFIFO_MEMORY_HOST : GPUFIFO_MEMORY_DEVICE, IALLGATHER, 0, &f);
         MPI_Comm_free(&comm);
@@ -133,11 +133,11 @@ static void mixed(struct test *t, int rounds)
             bool device = all == 0 || flight_draw(&t->own, 3) > 0;
             enum form form = flight_draw(&t->common, (unsigned)t->forms);
 
-            flight_begin(t, MPI_COMM_WORLD, device ? GPUFIFO_MEMORY_DEVICE : GPUFIFO_MEMORY_HOST, form,
+            flight_begin(t, t->world, device ? GPUFIFO_MEMORY_DEVICE : GPUFIFO_MEMORY_HOST, form,
                   (int)flight_draw(&t->common, (unsigned)t->h->ranks), &f[i]);
             left[i] = &f[i];
             if (flight_draw(&t->common, 8) == 0) {
-                blocking(t, MPI_COMM_WORLD);
+                blocking(t, t->world);
             }
         }
         for (int i = many; i-- > 0; ) {
@@ -160,19 +160,19 @@ static void shuffle(uint64_t *random, int *order, int count)
     }
 }
 
-/* Persistent operations of all forms, some three times; one rank has host buffers in some. In turn each rank waits for each
- * before it starts the next one. */
+/* Persistent operations of all forms, each four times or more; one rank has host buffers in some. In turn each rank waits for
+ * each before it starts the next one. */
 static void turns(struct test *t, int rounds)
 {
-    enum { ALL = 3 * FORMS };
+    enum { ALL = 5 * FORMS };
     struct flight *f = calloc(ALL, sizeof *f), other;
-    int count = t->forms + (int)flight_draw(&t->common, (unsigned)(ALL - t->forms)), order[ALL];
+    int count = 4 * t->forms + (int)flight_draw(&t->common, (unsigned)t->forms), order[ALL];
 
     t->persistent = true;
     for (int i = 0; i < count; i++) {
         bool host = flight_draw(&t->common, 8) == 0 && t->h->rank == i % t->h->ranks;
 
-        flight_prepare(t, MPI_COMM_WORLD, host ? GPUFIFO_MEMORY_HOST : GPUFIFO_MEMORY_DEVICE, i % t->forms, i % t->h->ranks,
+        flight_prepare(t, t->world, host ? GPUFIFO_MEMORY_HOST : GPUFIFO_MEMORY_DEVICE, i % t->forms, i % t->h->ranks,
                        &f[i]);
     }
     t->persistent = false;
@@ -183,10 +183,10 @@ static void turns(struct test *t, int rounds)
         shuffle(&t->own, order, count);
         for (int i = 0; i < count; i++) {
             if (i == before) {
-                blocking(t, MPI_COMM_WORLD);
-                flight_begin(t, MPI_COMM_WORLD, GPUFIFO_MEMORY_DEVICE, IALLGATHER, 0, &other);
+                blocking(t, t->world);
+                flight_begin(t, t->world, GPUFIFO_MEMORY_DEVICE, IALLGATHER, 0, &other);
             }
-            flight_start(&f[order[i]], MPI_COMM_WORLD);
+            flight_start(&f[order[i]], t->world);
             if (one_by_one) {
                 flight_check(t, &f[order[i]], "one by one");
             }
@@ -200,7 +200,7 @@ static void turns(struct test *t, int rounds)
     }
     shuffle(&t->own, order, count);
     for (int i = 0; i < count; i++) {
-        flight_start(&f[i], MPI_COMM_WORLD);
+        flight_start(&f[i], t->world);
     }
     for (int i = 0; i < count; i++) {
         flight_end(t, &f[order[i]], "the last turns");
@@ -214,13 +214,13 @@ static void again(struct test *t, bool gone)
     struct flight f;
 
     t->persistent = true;
-    flight_prepare(t, MPI_COMM_WORLD, GPUFIFO_MEMORY_DEVICE, IALLGATHER, 0, &f);
+    flight_prepare(t, t->world, GPUFIFO_MEMORY_DEVICE, IALLGATHER, 0, &f);
     t->persistent = false;
     for (int round = 0; round < 4; round++) {
         size_t bytes = f.send.bytes;
         void *before = f.send.data;
 
-        flight_start(&f, MPI_COMM_WORLD);
+        flight_start(&f, t->world);
         flight_check(t, &f, "again");
         buffer_destroy(&f.send, "again");
         if (!gone) {
@@ -229,7 +229,7 @@ static void again(struct test *t, bool gone)
             flight_fill(&f, f.value + 1);
         }
     }
-    flight_start(&f, MPI_COMM_WORLD);
+    flight_start(&f, t->world);
     flight_end(t, &f, "again");
 }
 
@@ -270,7 +270,8 @@ int main(int argc, char **argv)
     harness_need(&h, h.ranks <= RANKS_MOST ? MPI_SUCCESS : MPI_ERR_ARG, "at most 16 ranks");
     t.own += (uint64_t)h.rank * 1000;
     paths_open(&counters);
-    blocking(&t, MPI_COMM_WORLD);
+    t.world = flight_world(&h);
+    blocking(&t, t.world);
     for (int i = 1; i < argc; i++) {
         if (strncmp(argv[i], "path=", 5) == 0) {
             path = argv[i] + 5;
@@ -291,5 +292,6 @@ int main(int argc, char **argv)
         harness_check_path(&h, path, &counters);
     }
     paths_close(&counters);
+    MPI_Comm_free(&t.world);
     return harness_finish(&h);
 }

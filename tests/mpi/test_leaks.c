@@ -133,6 +133,19 @@ static void use(MPI_Comm comm, struct buffer *send, struct buffer *recv)
     MPI_Allreduce(send->data, recv->data, 1, MPI_INT, MPI_SUM, comm);
 }
 
+/* No blocking call first: a thread sets up, and takes nothing along. Then a persistent one. */
+static void use_later(const struct stage_collective *persistent, MPI_Comm comm, struct buffer *send, struct buffer *recv)
+{
+    struct stage_arguments arguments = {.comm = comm, .recv = recv->data, .rcount = 1, .rtype = MPI_INT};
+    MPI_Request request;
+
+    MPI_Ialltoall(send->data, 1, MPI_INT, recv->data, 1, MPI_INT, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int form = 0; form < 3; form++) {
+        call(persistent, &arguments, form);
+    }
+}
+
 static void make_communicators(struct harness *h, long communicators, enum gpufifo_memory kind)
 {
     struct buffer send, recv;
@@ -145,7 +158,11 @@ static void make_communicators(struct harness *h, long communicators, enum gpufi
         use(comm, &send, &recv);
         MPI_Comm_dup(comm, &copy);
         MPI_Comm_free(&comm);
-        use(copy, &send, &recv);
+        if (i % 2) {
+            use(copy, &send, &recv);
+        } else {
+            use_later(&stage_collectives[0], copy, &send, &recv);      /* a broadcast */
+        }
         MPI_Comm_free(&copy);
     }
     buffer_destroy(&send, "send");

@@ -45,10 +45,12 @@ tests_core_programs = \
     tests/unit/test_proxy \
     tests/unit/test_pull \
     tests/unit/test_pull_plan \
+    tests/unit/test_bulletin \
     tests/unit/test_registry \
     tests/unit/test_rescue \
     tests/unit/test_segment \
     tests/unit/test_tuning \
+    tests/unit/test_tuning_smooth \
     tests/unit/test_tuning_read
 check_PROGRAMS += $(tests_core_programs) tests/unit/setup_figures
 TESTS += $(tests_core_programs) tests/unit/scaling.sh
@@ -56,6 +58,7 @@ TESTS += $(tests_core_programs) tests/unit/scaling.sh
 THREAD_TESTS += tests/unit/test_carrier tests/unit/test_carrier_trouble tests/unit/test_pipe
 # The proxy's thread, a copy engine and two that play kernels.
 THREAD_TESTS += tests/unit/test_copied tests/unit/test_net tests/unit/test_net_trouble tests/unit/test_proxy
+THREAD_TESTS += tests/unit/test_bulletin
 
 tests_unit_test_flat_SOURCES = tests/unit/test_flat.c
 tests_unit_test_flat_LDADD = $(tests_core_libs)
@@ -135,12 +138,17 @@ tests_unit_test_pull_SOURCES = tests/unit/test_pull.c
 tests_unit_test_pull_LDADD = $(tests_core_libs)
 tests_unit_test_pull_plan_SOURCES = tests/unit/test_pull_plan.c
 tests_unit_test_pull_plan_LDADD = $(tests_core_libs)
+tests_unit_test_bulletin_SOURCES = tests/unit/test_bulletin.c
+tests_unit_test_bulletin_LDADD = $(tests_core_libs)
 tests_unit_test_registry_SOURCES = tests/unit/test_registry.c
 tests_unit_test_registry_LDADD = $(tests_core_libs)
 tests_unit_test_rescue_SOURCES = tests/unit/test_rescue.c
 tests_unit_test_rescue_LDADD = $(tests_core_libs)
 tests_unit_test_segment_SOURCES = tests/unit/test_segment.c
 tests_unit_test_segment_LDADD = $(tests_core_libs)
+tests_unit_test_tuning_smooth_SOURCES = tests/unit/test_tuning_smooth.c tests/unit/plan_input.h bench/cliffs.c \
+    bench/cliffs.h
+tests_unit_test_tuning_smooth_LDADD = $(tests_core_libs)
 tests_unit_test_tuning_SOURCES = tests/unit/test_tuning.c tests/unit/plan_input.h
 tests_unit_test_tuning_LDADD = $(tests_core_libs)
 tests_unit_test_tuning_read_SOURCES = tests/unit/test_tuning_read.c

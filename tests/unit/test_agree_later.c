@@ -23,6 +23,25 @@ static void enter_host(struct gf_agree_board *board, int rank, uint64_t first, u
     }
 }
 
+/* With a board from the start. */
+static void see(struct gf_agree_later *later, struct gf_agree_board *board, int ranks, int me)
+{
+    const uint64_t none = 0;
+
+    gf_agree_later_init(later);
+    gf_agree_later_see(later, board, ranks, me, &none);
+}
+
+/* The next call is this one. */
+static void enter(struct gf_agree_later *later, struct gf_agree_ticket *ticket, uint64_t call)
+{
+    uint64_t calls = call - 1;
+
+    gf_agree_later_enter(later, ticket, &calls);
+    assert_int_equal(calls, call);
+    assert_int_equal(ticket->call, call);
+}
+
 /* Settled is what is before the first call without a verdict, whatever is known of those behind it. */
 static void test_settles_in_order(void **state)
 {
@@ -32,10 +51,10 @@ static void test_settles_in_order(void **state)
     struct gf_agree_later later;
     (void)state;
 
-    gf_agree_later_init(&later, board, 2, 0);
-    gf_agree_later_enter(&later, &first, 1);
+    see(&later, board, 2, 0);
+    enter(&later, &first, 1);
     gf_agree_later_host(&later, 2);
-    gf_agree_later_enter(&later, &third, 3);
+    enter(&later, &third, 3);
     gf_agree_later_host(&later, 4);
     assert_int_equal(mine->entered, 4);
     assert_int_equal(mine->settled, 0);
@@ -66,9 +85,9 @@ static void test_waits_for_room(void **state)
     struct gf_agree_later later;
     (void)state;
 
-    gf_agree_later_init(&later, board, 2, 0);
+    see(&later, board, 2, 0);
     for (uint64_t call = 1; call <= RING + MORE; call++) {
-        gf_agree_later_enter(&later, &tickets[call - 1], call);
+        enter(&later, &tickets[call - 1], call);
     }
     gf_agree_later_host(&later, RING + MORE + 1);
     assert_int_equal(mine->entered, RING);
@@ -91,11 +110,61 @@ static void test_waits_for_room(void **state)
     free(board);
 }
 
+/* Calls before the board is there: what had host buffers before the first without a verdict is told as such, and that one and
+ * what is behind it is shown; a host call that missed the board is told by the second look. */
+static void test_comes_to_the_board(void **state)
+{
+    struct gf_agree_board *board = board_new(2);
+    struct gf_agree_line *mine = &board->lines[0];
+    struct gf_agree_ticket ticket;
+    struct gf_agree_later later;
+    uint64_t calls = 2;
+    (void)state;
+
+    gf_agree_later_init(&later);
+    gf_agree_later_host(&later, 2);
+    gf_agree_later_enter(&later, &ticket, &calls);
+    gf_agree_later_host(&later, ++calls);
+    assert_int_equal(gf_agree_later_ask(&later, &ticket), GF_AGREE_UNKNOWN);
+    gf_agree_later_see(&later, board, 2, 0, &calls);
+    assert_int_equal(mine->settled, 2);
+    assert_int_equal(mine->entered, 4);
+    gf_agree_later_see(&later, board, 2, 0, &calls);
+    assert_int_equal(mine->settled, 2);
+    enter_host(board, 1, 1, 2);
+    assert_int_equal(gf_agree_later_ask(&later, &ticket), GF_AGREE_UNKNOWN);
+    gf_agree_line_device(&board->lines[1], 0, 3);
+    assert_int_equal(gf_agree_later_ask(&later, &ticket), GF_AGREE_NATIVE);
+    assert_int_equal(mine->settled, 4);
+    calls++;                           /* a host call that saw no board */
+    gf_agree_later_see(&later, board, 2, 0, &calls);
+    assert_int_equal(mine->entered, 5);
+    assert_int_equal(mine->settled, 5);
+    gf_agree_later_destroy(&later);
+    free(board);
+}
+
+/* A verdict may be needless: then the ticket goes without a board. */
+static void test_never_comes_to_the_board(void **state)
+{
+    struct gf_agree_ticket ticket;
+    struct gf_agree_later later;
+    uint64_t calls = 0;
+    (void)state;
+
+    gf_agree_later_init(&later);
+    gf_agree_later_enter(&later, &ticket, &calls);
+    gf_agree_later_drop(&later, &ticket);
+    assert_null(later.first);
+    gf_agree_later_destroy(&later);
+}
+
 /* A rank that waits for no verdict but now and then; its asker finds out. */
 struct rank {
     struct gf_agree_later later;
     struct gf_agree_ticket tickets[CALLS + 1];
     _Atomic uint64_t made;       /* calls so far */
+    uint64_t calls;              /* counted */
     uint64_t wrong;              /* verdicts, of calls that waited */
 };
 
@@ -132,8 +201,9 @@ static void *make_calls(void *argument)
     struct rank *rank = argument;
 
     for (uint64_t call = 1; call <= CALLS; call++) {
+        rank->calls = call - 1;
         if (is_later(rank, call)) {
-            gf_agree_later_enter(&rank->later, &rank->tickets[call], call);
+            gf_agree_later_enter(&rank->later, &rank->tickets[call], &rank->calls);
         } else if (has_device_buffers(seed, rank->later.me, call)) {
             wait_for_verdict(rank, call);
         } else {
@@ -193,7 +263,7 @@ static void test_many_calls(void **state)
         pthread_t threads[RANKS_MOST], askers[RANKS_MOST];
         for (int r = 0; r < ranks; r++) {
             all[r].made = all[r].wrong = 0;
-            gf_agree_later_init(&all[r].later, board, ranks, r);
+            see(&all[r].later, board, ranks, r);
             assert_int_equal(pthread_create(&threads[r], NULL, make_calls, &all[r]), 0);
             assert_int_equal(pthread_create(&askers[r], NULL, ask, &all[r]), 0);
         }
@@ -213,6 +283,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_settles_in_order),
         cmocka_unit_test(test_waits_for_room),
+        cmocka_unit_test(test_comes_to_the_board),
+        cmocka_unit_test(test_never_comes_to_the_board),
         cmocka_unit_test(test_many_calls),
     };
 
