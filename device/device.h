@@ -134,7 +134,10 @@ struct gf_device {
     gf_driver *driver;
     int ordinal;
     struct gf_device_caps caps;    /* fixed once the device is open */
+    uint64_t queued;               /* copies, fills and kernels so far; atomic: any thread */
 };
+
+static inline void gf_device_count(gf_device *d) { __atomic_fetch_add(&d->queued, 1, __ATOMIC_RELAXED); }
 
 /* Is the driver of this kind there at all? Cheap: touches no device, creates no context. For CUDA: libcuda.so.1 loads
  * and a GPU's device node exists. */
@@ -248,11 +251,13 @@ static inline void gf_device_stream_destroy(gf_device *d, gf_stream *stream) { d
 /* Queue a copy between any two kinds of memory, or a fill. Pageable host memory is allowed; then the call may wait. */
 static inline gf_status gf_device_copy(gf_device *d, gf_stream *s, void *to, const void *from, size_t bytes)
 {
+    gf_device_count(d);
     return d->ops->copy(d, s, to, from, bytes);
 }
 
 static inline gf_status gf_device_fill(gf_device *d, gf_stream *s, void *to, int byte, size_t bytes)
 {
+    gf_device_count(d);
     return d->ops->fill(d, s, to, byte, bytes);
 }
 
@@ -280,6 +285,7 @@ static inline gf_status gf_device_query(gf_device *d) { return d->ops->device_qu
 static inline gf_status gf_device_launch(gf_device *d, gf_stream *s, enum gf_kernel kernel, int blocks, int threads,
                                          const void *arguments, size_t bytes, struct gf_reason *why)
 {
+    gf_device_count(d);
     return d->ops->launch(d, s, kernel, blocks, threads, arguments, bytes, why);
 }
 

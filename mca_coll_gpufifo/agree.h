@@ -135,7 +135,8 @@ enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module, g
 
 /* The same without waiting, on one node. may: can this rank do so? If not, it enters the call as one with host buffers, and
  * stages; the first such call asks for the board. ask_later, by any thread, tells what is known; if it is not
- * GF_AGREE_UNKNOWN the ticket is the caller's again. Blocking calls with device buffers are made only when there is no ticket any more. */
+ * GF_AGREE_UNKNOWN the ticket is the caller's again. Blocking calls with device buffers are made only when there is no ticket
+ * any more. */
 bool gf_agree_may_enter_later(mca_coll_gpufifo_module_t *module);
 void gf_agree_enter_later(mca_coll_gpufifo_module_t *module, struct gf_agree_ticket *ticket);
 enum gf_agree_verdict gf_agree_ask_later(mca_coll_gpufifo_module_t *module, struct gf_agree_ticket *ticket);

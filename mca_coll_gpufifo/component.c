@@ -316,6 +316,21 @@ int gf_component_only_device(void)
     return count == 1 ? only : -1;
 }
 
+uint64_t gf_component_driver_calls(void)
+{
+    mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
+    uint64_t calls = 0;
+
+    opal_mutex_lock(&component->lock);
+    for (int ordinal = 0; ordinal < GF_MAX_DEVICES; ordinal++) {
+        const gf_device *device = component->devices[ordinal];
+
+        calls += device ? __atomic_load_n(&device->queued, __ATOMIC_RELAXED) : 0;
+    }
+    opal_mutex_unlock(&component->lock);
+    return calls;
+}
+
 gf_agent *gf_component_agent(gf_device *device)
 {
     mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;

@@ -86,9 +86,12 @@ static bool fly(struct gf_flights *flights)
     gf_status status = GF_IN_PROGRESS;
 
     if (flight && flight->state == GF_FLIGHT_AGREED) {
-        gf_fault_pass(mca_coll_gpufifo_component.config.stages, GF_FAULT_FLIGHT);
         status = set_up(flights, &flight->why);
-        if (status == GF_OK && (status = flight->start(flights->comm, flight, &flight->why)) == GF_OK) {
+        if (status == GF_OK) {
+            gf_fault_pass(mca_coll_gpufifo_component.config.stages, GF_FAULT_FLIGHT);
+            status = flight->start(flights->comm, flight, &flight->why);
+        }
+        if (status == GF_OK) {
             gf_flight_move_on(flight, GF_FLIGHT_ALOFT);
         }
     }

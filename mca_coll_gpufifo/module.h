@@ -91,6 +91,9 @@ gf_device *gf_component_device(int ordinal, struct gf_reason *why);
 /* The ordinal of the only device that has been opened; -1: none has, or several. Any thread. */
 int gf_component_only_device(void);
 
+/* Copies, fills and kernels that this process has queued on all of its devices. Any thread. */
+uint64_t gf_component_driver_calls(void);
+
 /* The agent of an open device, made on first use where the settings ask for it, destroyed with the component; thread-safe. Null:
  * none; where one was asked for, that has been reported. */
 gf_agent *gf_component_agent(gf_device *device);

@@ -6,6 +6,8 @@
 
 #include "opal/mca/base/mca_base_pvar.h"
 
+#include "mca_coll_gpufifo/module.h"
+
 static const struct {
     const char *name, *text;
 } paths[GF_PATH_COUNT] = {
@@ -52,6 +54,24 @@ static int register_one(const mca_base_component_t *component, const char *what,
     return register_counter(component, name, text, counter);
 }
 
+static int read_driver_calls(const mca_base_pvar_t *pvar, void *value, void *object)
+{
+    (void)pvar;
+    (void)object;
+    *(unsigned long long *)value = gf_component_driver_calls();
+    return OPAL_SUCCESS;
+}
+
+static int register_driver_calls(const mca_base_component_t *component)
+{
+    return mca_base_component_pvar_register(component, "driver_calls",
+                                            "Number of copies and kernels that this process queued on its devices",
+                                            OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_AGGREGATE,
+                                            MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
+                                            MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, read_driver_calls, NULL,
+                                            NULL, NULL);
+}
+
 int gf_pvars_register(const mca_base_component_t *component, struct gf_pvars *pvars)
 {
     for (int path = 0; path < GF_PATH_COUNT; path++) {
@@ -64,5 +84,6 @@ int gf_pvars_register(const mca_base_component_t *component, struct gf_pvars *pv
     int queued = register_counter(component, "staging_driver_calls",
                                   "Number of copies and kernels that this process queued to stage collectives and messages",
                                   &pvars->staging_driver_calls);
+    queued = queued < 0 ? queued : register_driver_calls(component);
     return queued < 0 ? queued : OMPI_SUCCESS;
 }

@@ -25,7 +25,8 @@ struct gf_pvars {
     _Atomic uint64_t staging_driver_calls;       /* copies and kernels queued for staged calls */
 };
 
-/* coll_gpufifo_calls_<path>, coll_gpufifo_bytes_<path> and coll_gpufifo_staging_driver_calls, of class aggregate. */
+/* coll_gpufifo_calls_<path>, coll_gpufifo_bytes_<path>, coll_gpufifo_staging_driver_calls and coll_gpufifo_driver_calls, of class
+ * aggregate. */
 int gf_pvars_register(const mca_base_component_t *component, struct gf_pvars *pvars);
 
 static inline void gf_pvars_count(struct gf_pvars *pvars, enum gf_path path, size_t bytes)
