@@ -9,6 +9,11 @@ for ranks in 1 3; do
     run $ranks tests/mpi/case_04_self_copy
     run $ranks tests/mpi/case_29_zero
 done
+if [ "${GF_SANITIZER:-no}" = no ]; then
+    GF_TIMEOUT=300 && export GF_TIMEOUT
+    run 2 tests/mpi/case_01_30_nonblocking limit=67108864
+    unset GF_TIMEOUT
+fi
 run 1 tests/mpi/case_02_reduce_local
 run 2 tests/mpi/case_13_before_init
 run 2 tests/mpi/case_14_reuse 1000
