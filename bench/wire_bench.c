@@ -2,11 +2,11 @@
  *
  * What a wire between nodes can do by itself, between this process and one that it forks:
  *
- *     wire_bench WIRE stream BYTES MESSAGES      put_notify into 8 slots, each used again when a line says that it was taken
- *     wire_bench WIRE pingpong BYTES MESSAGES    put_notify there and back
+ *     wire_bench WIRE stream BYTES MESSAGES [PAIRS]    put_notify into 8 slots, each used again when a line says it was taken
+ *     wire_bench WIRE pingpong BYTES MESSAGES [PAIRS]  put_notify there and back
  *
- * WIRE is "ucx" or "verbs". Prints MB/s (10^6 bytes), or µs of one way. wire_bench.sh runs it in turn with the network's own
- * benchmark.
+ * WIRE is "ucx" or "verbs", PAIRS the number of verbs' queue pairs of a lane (1). Prints MB/s (10^6 bytes), or µs of one way.
+ * wire_bench.sh runs it in turn with the network's own benchmark.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -29,6 +29,7 @@ struct end {
     struct gf_wire_memory memory;
     struct gf_wire_place peer;
     size_t bytes;                  /* of a message */
+    int queue_pairs;
 };
 
 /* What the processes tell each other. */
@@ -68,7 +69,7 @@ static void turn(struct end *end)
 
 static void end_open(struct end *end, int other)
 {
-    struct gf_wire_config config = {.gid_index = -1};
+    struct gf_wire_config config = {.gid_index = -1, .queue_pairs = end->queue_pairs};
     struct gf_wire_range range = {.bytes = SLOTS * end->bytes, .dmabuf = -1};
     struct gf_reason why = {""};
     struct hello mine, theirs;
@@ -80,8 +81,8 @@ static void end_open(struct end *end, int other)
     memset(range.address, 1, range.bytes);
     check(end->ops->open(&config, &end->wire, &why), &why);
     check(end->ops->register_memory(end->wire, &range, &end->memory, &why), &why);
-    check(end->ops->create(end->wire, 1, &end->lane, &mine.address, &why), &why);
-    mine.place = (struct gf_wire_place){(uintptr_t)range.address, end->memory.key};
+    check(end->ops->create(end->wire, 0, 1, &end->lane, &mine.address, &why), &why);
+    mine.place = (struct gf_wire_place){(uintptr_t)range.address, end->memory.key[0]};
     if (write(other, &mine, sizeof mine) != (ssize_t)sizeof mine ||
         recv(other, &theirs, sizeof theirs, MSG_WAITALL) != (ssize_t)sizeof theirs) {
         fprintf(stderr, "wire_bench: the other process is gone\n");
@@ -226,14 +227,15 @@ static void run(struct end *end, bool first, bool stream, uint64_t messages, int
 
 int main(int count, char **arguments)
 {
-    const struct gf_wire_ops *const *wires = count == 5 ? gf_wires_named(arguments[1]) : NULL;
-    bool stream = count == 5 && strcmp(arguments[2], "stream") == 0;
-    uint64_t messages = count == 5 ? strtoull(arguments[4], NULL, 10) : 0;
-    struct end end = {.bytes = count == 5 ? strtoull(arguments[3], NULL, 10) : 0};
+    bool counts = count == 5 || count == 6;
+    const struct gf_wire_ops *const *wires = counts ? gf_wires_named(arguments[1]) : NULL;
+    bool stream = counts && strcmp(arguments[2], "stream") == 0;
+    uint64_t messages = counts ? strtoull(arguments[4], NULL, 10) : 0;
+    struct end end = {.bytes = counts ? strtoull(arguments[3], NULL, 10) : 0, .queue_pairs = count == 6 ? atoi(arguments[5]) : 0};
     int sockets[2], status = 1;
 
     if (wires == NULL || (!stream && strcmp(arguments[2], "pingpong") != 0) || end.bytes == 0 || messages == 0) {
-        fprintf(stderr, "usage: %s WIRE stream|pingpong BYTES MESSAGES; WIRE is one that this build has\n", arguments[0]);
+        fprintf(stderr, "usage: %s WIRE stream|pingpong BYTES MESSAGES [PAIRS]; WIRE is one that this build has\n", arguments[0]);
         return 2;
     }
     end.ops = wires[0];

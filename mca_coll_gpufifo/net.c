@@ -16,6 +16,9 @@ static const mca_base_var_enum_value_t message_choices[] = {
 static const mca_base_var_enum_value_t flushes[] = {
     {GF_FLUSH_AUTO, "auto"}, {GF_FLUSH_READ, "read"}, {GF_FLUSH_GDRCOPY, "gdrcopy"}, {GF_FLUSH_NO, "no"}, {0, NULL}};
 
+static const mca_base_var_enum_value_t mtus[] = {
+    {0, "auto"}, {256, "256"}, {512, "512"}, {1024, "1024"}, {2048, "2048"}, {4096, "4096"}, {0, NULL}};
+
 /* As gf_wires_named knows them. */
 static const char *const names[] = {[GF_NET_VERBS] = "verbs", [GF_NET_UCX] = "ucx", [GF_NET_ANY] = "auto"};
 
@@ -26,20 +29,30 @@ static void register_number(const char *name, const char *help, int *storage)
 
 void gf_net_params_default(struct gf_net_params *params)
 {
-    *params = (struct gf_net_params){.gid_index = -1, .group = 1};
+    *params = (struct gf_net_params){.gid_index = -1, .group = 1, .queue_pairs = 1};
 }
 
 void gf_net_params_register(struct gf_net_params *params)
 {
     gf_params_register_variable("net_adapter",
-        "The adapter that verbs uses, as mlx5_0; empty: the one nearest to the device",
-        MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_5, &params->adapter);
-    register_number("net_port", "The port of that adapter; 0: its first one that is up", &params->port);
+        "Names of the adapters that verbs may use, separated by commas, as mlx5_0,mlx5_1; empty: all. Those used are nearest to "
+        "the device",
+        MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_5, &params->adapters);
+    register_number("net_most_adapters",
+        "Most adapters that the connections of a device are spread over, 1 to 8; 0: all that are as near to it as the nearest",
+        &params->most_adapters);
+    register_number("net_queue_pairs", "Queue pairs of a connection of verbs, over which long data are spread, 1 to 8",
+        &params->queue_pairs);
+    register_number("net_port", "The port of each adapter; 0: its first one that is up", &params->port);
     register_number("gid_index",
         "The entry of the port's GID table by which it is addressed; -1: the right one for its network is found",
         &params->gid_index);
     register_number("net_service_level", "The service level of verbs, 0 to 15", &params->service_level);
     register_number("net_traffic_class", "The traffic class of verbs over RoCE, 0 to 255", &params->traffic_class);
+    gf_params_register_variable("net_mtu",
+        "Most bytes of data in a packet of verbs: 256, 512, 1024, 2048, 4096, or auto (what the port has); a connection has the "
+        "smaller one of its ends'",
+        MCA_BASE_VAR_TYPE_INT, mtus, OPAL_INFO_LVL_6, &params->mtu);
     register_number("net_timeout",
         "How long verbs waits for an acknowledgement, as 4.096 us times 2 to this power, 1 to 31; 0: 18, about a second",
         &params->timeout);
@@ -91,10 +104,11 @@ struct gf_net *gf_component_new_net(gf_device *device)
         .device_memory = (enum gf_choice)params->device_memory, .flush = (enum gf_flush_choice)params->flush,
         .zero_copy = (enum gf_choice)params->zero_copy,
         .wire = {
-            .adapter = params->adapter && params->adapter[0] ? params->adapter : NULL, .port = params->port,
+            .adapters = params->adapters && params->adapters[0] ? params->adapters : NULL,
+            .most_adapters = params->most_adapters, .queue_pairs = params->queue_pairs, .port = params->port,
             .gid_index = params->gid_index, .service_level = params->service_level, .traffic_class = params->traffic_class,
-            .timeout = params->timeout, .retries = params->retries, .near = device->caps.pci[0] ? device->caps.pci : NULL,
-            .log = &component->log,
+            .mtu = params->mtu, .timeout = params->timeout, .retries = params->retries,
+            .near = device->caps.pci[0] ? device->caps.pci : NULL, .log = &component->log,
         },
     };
     struct gf_reason why;

@@ -15,8 +15,10 @@ enum gf_net_messages { GF_MESSAGES_AUTO, GF_MESSAGES_NET, GF_MESSAGES_PML };
 /* The variables as they are registered; their strings are Open MPI's. Written while the component opens, read-only
  * afterwards. */
 struct gf_net_params {
-    char *adapter;
+    char *adapters;
+    int most_adapters, queue_pairs;
     int port, gid_index, service_level, traffic_class, timeout, retries;
+    int mtu;                           /* 0: auto */
     int group;
     int device_memory, flush;          /* enum gf_choice, enum gf_flush_choice; ints, for the MCA variables */
     int zero_copy;                     /* enum gf_choice, likewise */

@@ -255,6 +255,14 @@ const char *gf_carrier_wire(const struct gf_carrier *carrier)
     return carrier->wire->ops->name;
 }
 
+/* The same at both ends. Lanes to several ranks, lanes from several, and the two between a pair go by several adapters. */
+static unsigned spread(const struct gf_carrier_lane *lane)
+{
+    int me = lane->carrier->config.rank, from = lane->sends ? me : lane->peer, to = lane->sends ? lane->peer : me;
+
+    return (unsigned)from + (unsigned)to + (from > to);
+}
+
 gf_status gf_carrier_lane_create(struct gf_carrier *carrier, int peer, bool sends, struct gf_carrier_lane **made,
                                  struct gf_wire_address *mine, struct gf_reason *why)
 {
@@ -266,7 +274,7 @@ gf_status gf_carrier_lane_create(struct gf_carrier *carrier, int peer, bool send
         return GF_ERR_NO_MEMORY;
     }
     *lane = (struct gf_carrier_lane){ .carrier = carrier, .peer = peer, .sends = sends, .in.newest = &lane->in.first };
-    gf_status status = carrier->wire->ops->create(carrier->wire, GF_CARRIER_CREDITS + 1, &lane->wire, mine, why);
+    gf_status status = carrier->wire->ops->create(carrier->wire, spread(lane), GF_CARRIER_CREDITS + 1, &lane->wire, mine, why);
 
     if (status != GF_OK) {
         free(lane);
@@ -287,6 +295,13 @@ gf_status gf_carrier_lane_connect(struct gf_carrier_lane *lane, const struct gf_
 
     pthread_mutex_unlock(&lane->carrier->lock);
     return status;
+}
+
+void gf_carrier_lane_describe(struct gf_carrier_lane *lane, struct gf_reason *how)
+{
+    pthread_mutex_lock(&lane->carrier->lock);
+    gf_reason_set(how, "%s", lane->wire ? lane->wire->name : lane->why.text);
+    pthread_mutex_unlock(&lane->carrier->lock);
 }
 
 void gf_carrier_break(struct gf_carrier_lane *lane, bool tell, const char *why)

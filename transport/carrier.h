@@ -43,6 +43,7 @@ enum {
 struct gf_carrier_config {
     gf_device *device;                 /* outlives the carrier */
     struct gf_net *net;                /* the carrier's alone, for as long as it lives: it makes the progress of the wire */
+    int rank;                          /* of this process, as the peers know it */
     size_t piece_bytes;                /* of pinned memory; also most of one put out of it */
     struct gf_fault *fault;            /* may be null */
 };
@@ -70,6 +71,9 @@ bool gf_carrier_busy(const struct gf_carrier *carrier);
 gf_status gf_carrier_lane_create(struct gf_carrier *carrier, int peer, bool sends, struct gf_carrier_lane **lane,
                                  struct gf_wire_address *mine, struct gf_reason *why);
 gf_status gf_carrier_lane_connect(struct gf_carrier_lane *lane, const struct gf_wire_address *theirs, struct gf_reason *why);
+
+/* By what a connected lane goes, for people. */
+void gf_carrier_lane_describe(struct gf_carrier_lane *lane, struct gf_reason *how);
 
 /* Where a message's data are at one end. */
 struct gf_carrier_data {

@@ -76,7 +76,7 @@ static gf_status send_credit(struct gf_carrier_lane *lane, const struct gf_grant
     uint64_t number = lane->in.given + 1;
     const struct gf_credit credit = {
         .first = number, .id = message->id, .offset = grant->offset, .bytes = grant->bytes,
-        .address = memory ? (uintptr_t)place_of(grant) : 0, .key = memory ? memory->key : 0,
+        .address = memory ? (uintptr_t)place_of(grant) : 0, .key = memory ? gf_wire_key(lane->wire, memory) : 0,
         .kind = message->kind, .wanted = message->data.bytes, .last = number,
     };
     gf_status status = memory ? ops->announce(lane->wire, memory) : GF_OK;

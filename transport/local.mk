@@ -8,6 +8,7 @@ libgfcore_la_SOURCES += \
     transport/net_end.c transport/net_end.h \
     transport/net_ends.h transport/net_recv.c transport/net_send.c \
     transport/gdrcopy.c transport/gdrcopy.h transport/net_flush.c transport/net_flush.h \
+    transport/net_lanes.c transport/net_lanes.h \
     transport/net_loan.c transport/net_loan.h \
     transport/net_memory.c transport/net_memory.h \
     transport/net_notice.c transport/net_notice.h \
@@ -25,9 +26,10 @@ libgfcore_la_SOURCES += \
 # Wires between nodes, each where its library is.
 if HAVE_VERBS
 libgfcore_la_SOURCES += \
-    transport/near.c transport/near.h \
+    transport/near.c transport/near.h transport/adapters.c transport/adapters.h \
     transport/verbs.c transport/verbs.h transport/verbs_private.h transport/verbs_adapter.c transport/verbs_adapter.h \
-    transport/verbs_lane.c transport/verbs_move.c transport/verbs_progress.c transport/verbs_queue.c
+    transport/verbs_end.c transport/verbs_lane.c transport/verbs_move.c transport/verbs_progress.c transport/verbs_queue.c \
+    transport/verbs_rail.c
 libgfcore_la_CPPFLAGS += $(VERBS_CPPFLAGS)
 libgfcore_la_LIBADD += $(VERBS_LIBS)
 endif

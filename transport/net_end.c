@@ -11,7 +11,7 @@
 #include "core/abort.h"
 #include "transport/copy_engine.h"
 #include "transport/failure.h"
-#include "transport/net_address.h"
+#include "transport/net_lanes.h"
 #include "transport/net_notice.h"
 
 /* Naps of the proxy after an abort: about a second, in which a wire that needs progress gets the notices out; fewer when the
@@ -37,12 +37,6 @@ char *gf_net_end_data(const struct gf_net_end *end, const struct gf_net_part *pa
     return part->lent ? (char *)(uintptr_t)part->own.address : gf_net_end_slot(end, part);
 }
 
-static gf_status no_memory(struct gf_reason *why)
-{
-    gf_reason_set(why, "out of host memory");
-    return GF_ERR_NO_MEMORY;
-}
-
 static gf_status open_memory(struct gf_net_end *end, struct gf_reason *why)
 {
     struct gf_connector *c = end->c;
@@ -60,42 +54,12 @@ static gf_status open_memory(struct gf_net_end *end, struct gf_reason *why)
     return status;
 }
 
-/* Their addresses become the rest of the blob. */
-static gf_status open_lanes(struct gf_net_end *end, uint32_t line_count, struct gf_blob *mine, struct gf_reason *why)
-{
-    int channels = end->c->shape.channels;
-    struct gf_wire_address *addresses = calloc((size_t)end->lane_count, sizeof *addresses);
-    gf_status status = GF_OK;
-
-    end->lanes = calloc((size_t)end->lane_count, sizeof *end->lanes);
-    mine->rest = malloc(gf_net_addresses_most(end->lane_count));
-    if (!addresses || !end->lanes || !mine->rest) {
-        free(addresses);
-        return no_memory(why);
-    }
-    for (int i = 0; i < end->lane_count && status == GF_OK; i++) {
-        struct gf_net_lane *lane = &end->lanes[i];
-
-        lane->number = i;
-        lane->first = i * end->group;
-        lane->width = channels - lane->first < end->group ? channels - lane->first : end->group;
-        status = end->wire->ops->create(end->wire, GF_NET_NOTICE_LINES + line_count * (uint32_t)lane->width, &lane->wire,
-                                        &addresses[i], why);
-    }
-    if (status == GF_OK) {
-        mine->rest_bytes = (uint32_t)gf_net_addresses_pack(addresses, end->lane_count, mine->rest);
-    }
-    free(addresses);
-    return status;
-}
-
 static void describe(const struct gf_net_end *end, struct gf_blob *mine)
 {
     struct description d = {
         .group = (uint32_t)end->group, .lanes = (uint32_t)end->lane_count,
         .room = { .slots = (uintptr_t)end->slots.wire.address, .slots_bytes = gf_layout_slots_bytes(&end->c->shape),
-                  .sizes = (uintptr_t)end->sizes.wire.address, .slots_key = end->slots.wire.key,
-                  .sizes_key = end->sizes.wire.key },
+                  .sizes = (uintptr_t)end->sizes.wire.address },
     };
 
     gf_connector_describe(end->c, gf_connector_own_bytes(end->c), &d.shape);
@@ -125,7 +89,7 @@ gf_status gf_net_end_open(struct gf_net_end *end, struct gf_connector *c, uint32
     status = open_memory(end, why);
     if (status == GF_OK) {
         gf_net_loan_open(end);
-        status = open_lanes(end, line_count, mine, why);
+        status = gf_net_lanes_open(end, line_count, mine, why);
     }
     if (status == GF_OK) {
         describe(end, mine);
@@ -154,25 +118,6 @@ static gf_status check(const struct gf_net_end *end, const struct description *d
     return GF_OK;
 }
 
-static gf_status connect_lanes(struct gf_net_end *end, const struct gf_blob *theirs, struct gf_reason *why)
-{
-    struct gf_wire_address *addresses = calloc((size_t)end->lane_count, sizeof *addresses);
-    gf_status status = GF_OK;
-
-    if (!addresses) {
-        return no_memory(why);
-    }
-    if (!theirs->rest || !gf_net_addresses_unpack(theirs->rest, theirs->rest_bytes, addresses, end->lane_count)) {
-        gf_reason_set(why, "rank %d told no addresses of its %d lanes", end->c->peer, end->lane_count);
-        status = GF_ERR_PEER;
-    }
-    for (int i = 0; i < end->lane_count && status == GF_OK; i++) {
-        status = end->wire->ops->connect(end->lanes[i].wire, &addresses[i], why);
-    }
-    free(addresses);
-    return status;
-}
-
 static void wake_proxy(void *ctx)
 {
     gf_proxy_wake(ctx);
@@ -186,7 +131,7 @@ gf_status gf_net_end_connect(struct gf_net_end *end, const struct gf_blob *their
     gf_status status = check(end, &d, why);
 
     if (status == GF_OK) {
-        status = connect_lanes(end, theirs, why);
+        status = gf_net_lanes_connect(end, theirs, why);
     }
     if (status != GF_OK) {
         return status;
@@ -296,14 +241,16 @@ void gf_net_end_ask(struct gf_net_end *end)
     gf_proxy_wake(end->c->proxy);
 }
 
-/* All lanes lead to one process: one of them is enough. True: somebody had asked. */
+/* All lanes lead to one process, but by adapters of which each may fail alone. True: somebody had asked. */
 static bool ask_peer(struct gf_net_end *end)
 {
     if (!gf_host_observe_flag(&end->asked)) {
         return false;
     }
     gf_host_publish_flag(&end->asked, 0);
-    gf_net_notice_put_nothing(end->lanes[0].wire);
+    for (int i = 0; i < end->lane_count; i++) {
+        gf_net_notice_put_nothing(end->lanes[i].wire);
+    }
     return true;
 }
 
@@ -314,7 +261,7 @@ static void fail(struct gf_net_end *end, int lane, gf_status status)
 
     end->dead = true;
     if (end->why.text[0] == '\0' && end->wire->ops->state(end->lanes[lane].wire, &why) == GF_OK) {
-        gf_reason_set(&why, "%s: %s", end->wire->name, gf_status_string(status));
+        gf_reason_set(&why, "%s: %s", end->lanes[lane].wire->name, gf_status_string(status));
     }
     gf_failure_raise(end->c, status, "a lane of", end->why.text[0] ? end->why.text : why.text);
 }

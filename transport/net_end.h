@@ -28,9 +28,15 @@ struct gf_net_round {
     struct gf_net_part parts[GF_NET_GROUP];
 };
 
+/* By what a lane's peer names the memory of this end. Plain bytes, before the lanes' addresses in the rest of a blob. */
+struct gf_net_keys {
+    uint32_t slots, sizes;
+};
+
 struct gf_net_lane {
     struct gf_wire_lane *wire;
     int number, first, width;      /* it serves channels [first, first + width) */
+    struct gf_net_keys peer;       /* as the peer told */
     struct gf_net_round rounds[GF_FIFO_DEPTH];
 };
 
@@ -38,7 +44,6 @@ struct gf_net_lane {
 struct gf_net_room {
     uint64_t slots, slots_bytes;
     uint64_t sizes;                /* [lanes][GF_FIFO_DEPTH][group] lengths of four bytes; 0: no lane has more than one channel */
-    uint32_t slots_key, sizes_key;
 };
 
 /* Owner: the connector. Fixed when connected, but for what lanes have and what ends the end: the proxy's thread uses these

@@ -59,8 +59,6 @@ bool gf_net_loan_place(const struct gf_net_end *end, int channel, uint64_t step,
     }
     struct gf_span span = loan->lent.span(loan->lent.ctx, channel, step - loan->first[channel]);
 
-    *place = (struct gf_net_offer){
-        .address = (uintptr_t)loan->lent.kernel_address + span.at, .bytes = span.bytes, .key = loan->buffer->wire.key,
-    };
+    *place = (struct gf_net_offer){ .address = (uintptr_t)loan->lent.kernel_address + span.at, .bytes = span.bytes };
     return span.bytes > 0;
 }

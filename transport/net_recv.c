@@ -113,8 +113,9 @@ static gf_status make_offers(struct incoming *in, struct gf_net_round *r)
     for (uint32_t i = 0; i < r->count && status == GF_OK; i++) {
         struct gf_net_part *part = &r->parts[i];
 
-        if (gf_net_loan_place(end, part->channel, part->step, &part->own) && !in->buffer_announced) {
-            status = end->wire->ops->announce(in->lane->wire, &end->loan.buffer->wire);
+        if (gf_net_loan_place(end, part->channel, part->step, &part->own)) {
+            part->own.key = gf_wire_key(in->lane->wire, &end->loan.buffer->wire);
+            status = in->buffer_announced ? GF_OK : end->wire->ops->announce(in->lane->wire, &end->loan.buffer->wire);
             in->buffer_announced = status == GF_OK;
         }
     }
@@ -130,7 +131,8 @@ static gf_status put_credit(struct incoming *in, uint64_t round, const struct gf
     for (uint32_t i = 0; i < r->count; i++) {
         lines[i] = (struct gf_net_credit){
             .first = round + 1, .address = (uintptr_t)gf_net_end_slot(end, &r->parts[i]), .bytes = end->c->shape.slot_bytes,
-            .key = end->slots.wire.key, .count = r->count, .channel = (uint32_t)r->parts[i].channel, .last = round + 1,
+            .key = gf_wire_key(in->lane->wire, &end->slots.wire), .count = r->count,
+            .channel = (uint32_t)r->parts[i].channel, .last = round + 1,
             .flags = r->parts[i].own.bytes > 0 ? GF_NET_CREDIT_OFFERS : 0, .offer = r->parts[i].own,
         };
     }

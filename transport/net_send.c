@@ -55,7 +55,7 @@ static gf_status check_credit(struct outgoing *out, uint64_t round, uint32_t i, 
     if (credit->flags & ~(uint32_t)GF_NET_CREDIT_OFFERS) {
         return refuse(end, round, "flags word", credit->flags);
     }
-    if (credit->key != room->slots_key) {
+    if (credit->key != lane->peer.slots) {
         return refuse(end, round, "key", credit->key);
     }
     if (credit->bytes > end->c->shape.slot_bytes) {
@@ -188,7 +188,7 @@ static gf_status send_sizes(struct outgoing *out, uint64_t round, struct gf_net_
 {
     const struct gf_net_end *end = &out->sender->end;
     size_t offset = gf_net_sizes_offset(end, out->lane, round);
-    const struct gf_wire_place to = { .address = end->peer.sizes + offset, .key = end->peer.sizes_key };
+    const struct gf_wire_place to = { .address = end->peer.sizes + offset, .key = out->lane->peer.sizes };
     const struct gf_wire_ticket ticket = { &r->ended, round + 1 };
     uint32_t *sizes = (uint32_t *)(void *)(end->sizes.wire.address + offset);
 

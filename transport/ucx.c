@@ -244,7 +244,7 @@ static gf_status register_memory(struct gf_wire *base, const struct gf_wire_rang
     gf_ucx_lock(wire);
     status = wire->ucx.ucp_mem_map(wire->context, &params, &handle);
     if (status == UCS_OK) {
-        *memory = (struct gf_wire_memory){range->address, range->bytes, ++wire->keys, handle};
+        *memory = (struct gf_wire_memory){range->address, range->bytes, {++wire->keys}, handle};
     }
     gf_ucx_unlock(wire);
     if (status != UCS_OK) {
@@ -262,7 +262,7 @@ static void forget(struct gf_wire *base, struct gf_wire_memory *memory)
     gf_ucx_lock(wire);
     for (uint64_t i = 0; i < wire->lane_room; i++) {
         if (wire->lanes[i] != NULL) {
-            gf_key_table_remove(&wire->lanes[i]->announced, memory->key);
+            gf_key_table_remove(&wire->lanes[i]->announced, memory->key[0]);
         }
     }
     wire->ucx.ucp_mem_unmap(wire->context, memory->handle);

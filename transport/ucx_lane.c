@@ -78,20 +78,22 @@ static void address_fill(const struct gf_ucx_wire *wire, const struct gf_ucx_lan
     mine->bytes = (uint32_t)(sizeof head + wire->address_bytes + sizeof lane->number);
 }
 
-gf_status gf_ucx_create(struct gf_wire *base, uint32_t line_count, struct gf_wire_lane **made, struct gf_wire_address *mine,
-                        struct gf_reason *why)
+gf_status gf_ucx_create(struct gf_wire *base, unsigned number, uint32_t line_count, struct gf_wire_lane **made,
+                        struct gf_wire_address *mine, struct gf_reason *why)
 {
     struct gf_ucx_wire *wire = gf_ucx_wire_of(base);
     struct gf_ucx_lane *lane = calloc(1, sizeof *lane);
     size_t bytes = (size_t)line_count * GF_WIRE_LINE;
     gf_status status = GF_ERR_NO_MEMORY;
 
+    (void)number;
     if (lane != NULL) {
         lane->base = (struct gf_wire_lane){
             .wire = base,
             .lines = line_count > 0 ? aligned_alloc(GF_WIRE_LINE, bytes) : NULL,
             .line_count = line_count,
         };
+        snprintf(lane->base.name, sizeof lane->base.name, "%s", base->name);
         if (line_count == 0 || lane->base.lines != NULL) {
             gf_ucx_lock(wire);
             status = place_take(wire, lane);

@@ -176,8 +176,8 @@ void gf_ucx_peer_give_up(struct gf_ucx_peer *peer);
 void gf_ucx_peers_close(struct gf_ucx_wire *wire);
 
 /* ucx_lane.c */
-gf_status gf_ucx_create(struct gf_wire *wire, uint32_t line_count, struct gf_wire_lane **lane, struct gf_wire_address *mine,
-                        struct gf_reason *why);
+gf_status gf_ucx_create(struct gf_wire *wire, unsigned number, uint32_t line_count, struct gf_wire_lane **lane,
+                        struct gf_wire_address *mine, struct gf_reason *why);
 gf_status gf_ucx_connect(struct gf_wire_lane *lane, const struct gf_wire_address *theirs, struct gf_reason *why);
 void gf_ucx_destroy(struct gf_wire_lane *lane);
 gf_status gf_ucx_state(struct gf_wire_lane *lane, struct gf_reason *why);

@@ -102,8 +102,8 @@ gf_status gf_ucx_announce(struct gf_wire_lane *base, const struct gf_wire_memory
     if (status != GF_OK) {
         return status;
     }
-    if (gf_key_table_find(&lane->announced, memory->key) == NULL &&
-        !gf_key_table_add(&lane->announced, memory->key, (void *)(uintptr_t)memory)) {
+    if (gf_key_table_find(&lane->announced, memory->key[0]) == NULL &&
+        !gf_key_table_add(&lane->announced, memory->key[0], (void *)(uintptr_t)memory)) {
         status = GF_NO_RESOURCE;
     }
     gf_ucx_unlock(gf_ucx_of(lane));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Choosing an adapter: all are opened and looked at, the best is kept.
+ * Opening adapters: all are opened and looked at, the best are kept.
  */
 #include "transport/verbs_adapter.h"
 
@@ -10,13 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "transport/adapters.h"
 #include "transport/near.h"
-
-/* Less is better. */
-struct merit {
-    int steps;                     /* from the device */
-    int slowness;
-};
 
 /* Whether the adapter has the port wanted, active; why not is said in *why. */
 static bool find_port(const struct gf_wire_config *config, struct gf_verbs_adapter *adapter, struct gf_reason *why)
@@ -51,65 +46,18 @@ static int lanes_of(uint8_t width)
 }
 
 /* The codes of a lane's speed double as the speed does, but for a few that are close to one another. */
-static struct merit merit_of(const struct gf_verbs_adapter *adapter, const struct gf_near *near)
+static int speed_of(const struct gf_verbs_adapter *adapter)
 {
-    char link[PATH_MAX], path[PATH_MAX];
-    const char *address = NULL;
-
-    snprintf(link, sizeof link, "%s/device", adapter->context->device->ibdev_path);
-    if (realpath(link, path)) {
-        address = strrchr(path, '/') + 1;
-    }
-    return (struct merit){
-        .steps = gf_near_steps(near, address),
-        .slowness = -lanes_of(adapter->attributes.active_width) * adapter->attributes.active_speed,
-    };
+    return lanes_of(adapter->attributes.active_width) * adapter->attributes.active_speed;
 }
 
-static bool is_better(struct merit a, struct merit b)
+/* The PCI address, as the last part of path[PATH_MAX]; null: it has none. */
+static const char *address_of(const struct ibv_device *device, char *path)
 {
-    return a.steps != b.steps ? a.steps < b.steps : a.slowness < b.slowness;
-}
+    char link[PATH_MAX];
 
-/* Opens the best of the list; the reason is of the last that would not do. */
-static gf_status open_best(struct ibv_device **list, const struct gf_wire_config *config, const struct gf_near *near,
-                           struct gf_verbs_adapter *best, struct gf_reason *why)
-{
-    struct merit best_merit = { 0, 0 };
-    char names[160] = "";
-
-    gf_reason_set(why, "there is no verbs adapter here");
-    for (int i = 0; list[i]; i++) {
-        const char *name = ibv_get_device_name(list[i]);
-        struct gf_verbs_adapter adapter = { 0 };
-
-        if (config->adapter && strcmp(name, config->adapter) != 0) {
-            snprintf(names + strlen(names), sizeof names - strlen(names), " %s", name);
-            gf_reason_set(why, "there is no verbs adapter %s here, but:%s", config->adapter, names);
-            continue;
-        }
-        adapter.context = ibv_open_device(list[i]);
-        if (!adapter.context) {
-            gf_reason_set(why, "the verbs adapter %s cannot be opened: %s", name, strerror(errno));
-            continue;
-        }
-        if (find_port(config, &adapter, why)) {
-            struct merit merit = merit_of(&adapter, near);
-
-            if (!best->context || is_better(merit, best_merit)) {
-                struct gf_verbs_adapter left = *best;
-
-                *best = adapter;
-                best_merit = merit;
-                adapter = left;
-            }
-        }
-        gf_verbs_adapter_close(&adapter);
-        if (config->adapter) {
-            break;
-        }
-    }
-    return best->context ? GF_OK : GF_ERR_UNSUPPORTED;
+    snprintf(link, sizeof link, "%s/device", device->ibdev_path);
+    return realpath(link, path) ? strrchr(path, '/') + 1 : NULL;
 }
 
 /* RoCE v2 before v1, since it is routed; an IPv4 address before others, since networks are set up by those; a link's own last. */
@@ -154,27 +102,152 @@ static gf_status find_gid(const struct gf_wire_config *config, struct gf_verbs_a
     return GF_ERR_UNSUPPORTED;
 }
 
-gf_status gf_verbs_adapter_open(const struct gf_wire_config *config, struct gf_verbs_adapter *adapter, struct gf_reason *why)
+int gf_verbs_mtu_bytes(enum ibv_mtu mtu)
 {
-    struct ibv_device **list = ibv_get_device_list(NULL);
-    struct gf_near *near;
+    return 128 << mtu;
+}
 
-    *adapter = (struct gf_verbs_adapter){ 0 };
+/* What the port has, or what is configured, which may be less. */
+static gf_status find_mtu(const struct gf_wire_config *config, struct gf_verbs_adapter *adapter, struct gf_reason *why)
+{
+    adapter->mtu = adapter->attributes.active_mtu;
+    if (config->mtu > gf_verbs_mtu_bytes(adapter->mtu)) {
+        gf_reason_set(why, "the MTU is to be %d, but port %d of the verbs adapter %s has %d: give the setting net_mtu no more, "
+                      "or auto%s", config->mtu, adapter->port, ibv_get_device_name(adapter->context->device),
+                      gf_verbs_mtu_bytes(adapter->mtu), adapter->roce ? ", or its network interface a larger MTU" : "");
+        return GF_ERR_UNSUPPORTED;
+    }
+    while (config->mtu != 0 && gf_verbs_mtu_bytes(adapter->mtu) > config->mtu) {
+        adapter->mtu--;
+    }
+    return GF_OK;
+}
+
+/* Of a list of adapters those that can be used, opened. */
+struct found {
+    struct gf_verbs_adapter *adapters;
+    struct gf_candidate *candidates;       /* index: of the adapter */
+    char (*paths)[PATH_MAX];               /* their addresses lie in */
+    int count;
+};
+
+/* One more, if its port is active; why not is said in *why. */
+static void look_at(struct ibv_device *device, const struct gf_wire_config *config, const struct gf_near *near,
+                    struct found *found, struct gf_reason *why)
+{
+    const char *name = ibv_get_device_name(device);
+    struct gf_verbs_adapter *adapter = &found->adapters[found->count];
+
+    *adapter = (struct gf_verbs_adapter){ .context = ibv_open_device(device) };
+    if (!adapter->context) {
+        gf_reason_set(why, "the verbs adapter %s cannot be opened: %s", name, strerror(errno));
+        return;
+    }
+    if (!find_port(config, adapter, why)) {
+        if (config->adapters) {
+            gf_log(config->log, GF_LOG_PATH, "net: goes without an adapter that was named: %s", why->text);
+        }
+        gf_verbs_adapter_close(adapter);
+        return;
+    }
+    const char *address = address_of(device, found->paths[found->count]);
+
+    found->candidates[found->count] = (struct gf_candidate){
+        .name = name, .address = address, .steps = gf_near_steps(near, address), .speed = speed_of(adapter),
+        .place = config->adapters ? gf_names_find(config->adapters, name) : 0, .ethernet = adapter->roce, .index = found->count,
+    };
+    found->count++;
+}
+
+/* Names that a person has listed and that are not here. */
+static gf_status check_names(struct ibv_device **list, int count, const char *wanted, struct gf_reason *why)
+{
+    const char **names = calloc((size_t)count + 1, sizeof *names);
+    char missing[100], here[160] = "";
+    bool is_missing = false;
+
+    for (int i = 0; names && i < count; i++) {
+        names[i] = ibv_get_device_name(list[i]);
+        snprintf(here + strlen(here), sizeof here - strlen(here), " %s", names[i]);
+    }
+    if (names) {
+        is_missing = gf_names_missing(wanted, names, count, missing, sizeof missing);
+    }
+    free(names);
+    if (is_missing) {
+        gf_reason_set(why, "there is no verbs adapter %s here, but:%s", missing, here);
+    }
+    return is_missing ? GF_ERR_UNSUPPORTED : GF_OK;
+}
+
+/* The best of those found become `adapters`; the others are closed. */
+static int keep_best(struct found *found, const struct gf_wire_config *config, struct gf_verbs_adapter *adapters)
+{
+    int most = config->most_adapters ? config->most_adapters : GF_WIRE_ADAPTERS;
+    int chosen = gf_adapters_choose(found->candidates, found->count, config->adapters != NULL, most);
+
+    for (int i = 0; i < found->count; i++) {
+        struct gf_verbs_adapter *adapter = &found->adapters[found->candidates[i].index];
+
+        if (i < chosen) {
+            adapters[i] = *adapter;
+        } else {
+            gf_verbs_adapter_close(adapter);
+        }
+    }
+    return chosen;
+}
+
+static gf_status open_listed(struct ibv_device **list, int listed, const struct gf_wire_config *config,
+                             struct gf_verbs_adapter *adapters, int *count, struct gf_reason *why)
+{
+    size_t room = (size_t)listed + 1;
+    struct found found = { .adapters = calloc(room, sizeof *found.adapters), .candidates = calloc(room, sizeof *found.candidates),
+                           .paths = calloc(room, sizeof *found.paths) };
+    struct gf_near *near = config->near && listed > 1 ? gf_near_open(config->near) : NULL;
+    bool made = found.adapters && found.candidates && found.paths;
+
+    gf_reason_set(why, made ? "there is no verbs adapter here" : "out of host memory");
+    for (int i = 0; made && i < listed; i++) {
+        if (!config->adapters || gf_names_find(config->adapters, ibv_get_device_name(list[i])) >= 0) {
+            look_at(list[i], config, near, &found, why);
+        }
+    }
+    *count = made ? keep_best(&found, config, adapters) : 0;
+    gf_near_close(near);
+    free(found.adapters);
+    free(found.candidates);
+    free(found.paths);
+    return *count > 0 ? GF_OK : made ? GF_ERR_UNSUPPORTED : GF_ERR_NO_MEMORY;
+}
+
+gf_status gf_verbs_adapters_open(const struct gf_wire_config *config, struct gf_verbs_adapter *adapters, int *count,
+                                 struct gf_reason *why)
+{
+    int listed = 0;
+    struct ibv_device **list = ibv_get_device_list(&listed);
+
+    *count = 0;
     if (!list) {
         gf_reason_set(why, "there are no verbs here: %s", strerror(errno));
         return GF_ERR_UNSUPPORTED;
     }
-    near = config->near && list[0] && list[1] ? gf_near_open(config->near) : NULL;
-    gf_status status = open_best(list, config, near, adapter, why);
+    gf_status status = config->adapters ? check_names(list, listed, config->adapters, why) : GF_OK;
 
-    gf_near_close(near);
-    ibv_free_device_list(list);
     if (status == GF_OK) {
-        status = find_gid(config, adapter, why);
+        status = open_listed(list, listed, config, adapters, count, why);
     }
-    if (status != GF_OK) {
-        gf_verbs_adapter_close(adapter);
+    ibv_free_device_list(list);
+    for (int i = 0; i < *count && status == GF_OK; i++) {
+        status = find_gid(config, &adapters[i], why);
+        if (status == GF_OK) {
+            status = find_mtu(config, &adapters[i], why);
+        }
     }
+    for (int i = 0; status != GF_OK && i < *count; i++) {
+        gf_verbs_adapter_close(&adapters[i]);
+    }
+    *count = status == GF_OK ? *count : 0;
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "transport/verbs_private.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,67 +21,72 @@ enum {
 /* Gives back all that is a lane's. */
 static void release(struct verbs_lane *lane)
 {
-    gf_verbs_queue_retire(&lane->queue);
-    gf_verbs_queue_destroy(&lane->queue);
+    for (int i = 0; i < lane->made; i++) {
+        gf_verbs_queue_retire(&lane->queues[i]);
+        gf_verbs_queue_destroy(&lane->queues[i]);
+    }
     if (lane->lines_memory) {
         ibv_dereg_mr(lane->lines_memory);
     }
     free(lane->base.lines);
+    free(lane->queues);
     free(lane);
 }
 
 /* The oldest lane that lingers, if it has been closed for longer than `age` or there are too many; null: none such. */
-static struct verbs_lane *take_closed(struct verbs_wire *wire, uint64_t age)
+static struct verbs_lane *take_closed(struct gf_verbs_rail *rail, uint64_t age)
 {
-    pthread_mutex_lock(&wire->lock);
-    struct verbs_lane *lane = wire->closed;
+    pthread_mutex_lock(&rail->lock);
+    struct verbs_lane *lane = rail->closed;
 
-    if (lane && (wire->closed_count > LINGERING || gf_verbs_now() - lane->closed_at >= age)) {
-        wire->closed = lane->next;
-        wire->last_closed = wire->closed ? wire->last_closed : NULL;
-        wire->closed_count--;
+    if (lane && (rail->closed_count > LINGERING || gf_verbs_now() - lane->closed_at >= age)) {
+        rail->closed = lane->next;
+        rail->last_closed = rail->closed ? rail->last_closed : NULL;
+        rail->closed_count--;
     } else {
         lane = NULL;
     }
-    pthread_mutex_unlock(&wire->lock);
+    pthread_mutex_unlock(&rail->lock);
     return lane;
 }
 
-static void release_closed(struct verbs_wire *wire, uint64_t age)
+static void release_closed(struct gf_verbs_rail *rail, uint64_t age)
 {
     struct verbs_lane *lane;
 
-    while ((lane = take_closed(wire, age))) {
+    while ((lane = take_closed(rail, age))) {
         release(lane);
     }
 }
 
-void gf_verbs_lanes_end(struct verbs_wire *wire)
+void gf_verbs_lanes_end(struct gf_verbs_rail *rail)
 {
-    while (wire->last_closed && gf_verbs_now() - wire->last_closed->closed_at < LAST_WAIT) {
+    while (rail->last_closed && gf_verbs_now() - rail->last_closed->closed_at < LAST_WAIT) {
         nanosleep(&(struct timespec){ .tv_nsec = LAST_WAIT / 10 }, NULL);
     }
-    release_closed(wire, 0);
+    release_closed(rail, 0);
 }
 
 void gf_verbs_lane_destroy(struct gf_wire_lane *base)
 {
     struct verbs_lane *lane = verbs_lane_of(base);
-    struct verbs_wire *wire = verbs_wire_of(base->wire);
+    struct gf_verbs_rail *rail = lane->rail;
 
-    gf_verbs_flushes_forget(wire, lane);
-    release_closed(wire, gf_verbs_patience(wire));
+    gf_verbs_flushes_forget(rail, lane);
+    release_closed(rail, gf_verbs_patience(rail));
     if (!lane->connected || gf_verbs_lane_status(lane, NULL) != GF_OK) {
         release(lane);
         return;
     }
-    gf_verbs_queue_retire(&lane->queue);
-    pthread_mutex_lock(&wire->lock);
+    for (int i = 0; i < lane->made; i++) {
+        gf_verbs_queue_retire(&lane->queues[i]);
+    }
+    pthread_mutex_lock(&rail->lock);
     lane->closed_at = gf_verbs_now();
-    *(wire->last_closed ? &wire->last_closed->next : &wire->closed) = lane;
-    wire->last_closed = lane;
-    wire->closed_count++;
-    pthread_mutex_unlock(&wire->lock);
+    *(rail->last_closed ? &rail->last_closed->next : &rail->closed) = lane;
+    rail->last_closed = lane;
+    rail->closed_count++;
+    pthread_mutex_unlock(&rail->lock);
 }
 
 /* Whole pages, so that nothing else lies on them: a child may lose sight of registered pages. */
@@ -99,17 +105,35 @@ static gf_status make_lines(struct verbs_lane *lane, uint32_t count, struct gf_r
     memset(lines, 0, bytes);
     lane->base.lines = lines;
     lane->base.line_count = count;
-    lane->lines_memory = ibv_reg_mr(verbs_wire_of(lane->base.wire)->domain, lines, bytes, GF_VERBS_ACCESS);
+    lane->lines_memory = ibv_reg_mr(lane->rail->domain, lines, bytes, GF_VERBS_ACCESS);
     if (!lane->lines_memory) {
-        gf_reason_set(why, "%s: the lines of a lane cannot be registered: %s", lane->base.wire->name, strerror(errno));
+        gf_reason_set(why, "%s: the lines of a lane cannot be registered: %s", lane->rail->name, strerror(errno));
         return GF_ERR_NO_MEMORY;
     }
     return GF_OK;
 }
 
-gf_status gf_verbs_lane_create(struct gf_wire *base, uint32_t line_count, struct gf_wire_lane **created,
+static gf_status make_queues(struct verbs_lane *lane, int count, struct gf_reason *why)
+{
+    gf_status status = GF_OK;
+
+    lane->queues = calloc((size_t)count, sizeof *lane->queues);
+    if (!lane->queues) {
+        gf_reason_set(why, "out of host memory");
+        return GF_ERR_NO_MEMORY;
+    }
+    while (lane->made < count && status == GF_OK) {
+        status = gf_verbs_queue_create(lane->rail, &lane->queues[lane->made], why);
+        lane->made += status == GF_OK;
+    }
+    lane->pairs = lane->made;
+    return status;
+}
+
+gf_status gf_verbs_lane_create(struct gf_wire *base, unsigned number, uint32_t line_count, struct gf_wire_lane **created,
                                struct gf_wire_address *mine, struct gf_reason *why)
 {
+    struct verbs_wire *wire = verbs_wire_of(base);
     struct verbs_lane *lane = calloc(1, sizeof *lane);
     struct gf_verbs_end end;
 
@@ -117,41 +141,60 @@ gf_status gf_verbs_lane_create(struct gf_wire *base, uint32_t line_count, struct
         gf_reason_set(why, "out of host memory");
         return GF_ERR_NO_MEMORY;
     }
+    lane->rail = &wire->rails[number % (unsigned)wire->rail_count];
     lane->base.wire = base;
+    lane->base.adapter = lane->rail->index;
+    snprintf(lane->base.name, sizeof lane->base.name, "%s", lane->rail->name);
     gf_status status = make_lines(lane, line_count, why);
 
     if (status == GF_OK) {
-        status = gf_verbs_queue_create(verbs_wire_of(base), &lane->queue, why);
+        status = make_queues(lane, wire->config.queue_pairs, why);
     }
     if (status != GF_OK) {
         release(lane);
         return status;
     }
-    gf_verbs_queue_describe(&lane->queue, &end);
+    gf_verbs_end_describe(lane->queues, lane->made, &end);
     if (lane->lines_memory) {
         end.lines = (uintptr_t)lane->base.lines;
         end.lines_key = lane->lines_memory->rkey;
         end.line_count = line_count;
     }
-    *mine = (struct gf_wire_address){ .bytes = sizeof end };
-    memcpy(mine->data, &end, sizeof end);
+    *mine = (struct gf_wire_address){ .bytes = (uint32_t)gf_verbs_end_bytes(end.pair_count) };
+    memcpy(mine->data, &end, mine->bytes);
     *created = &lane->base;
     return GF_OK;
+}
+
+/* For people. */
+static void name_lane(struct verbs_lane *lane, const struct gf_verbs_end *end)
+{
+    char pairs[32] = "";
+
+    if (lane->pairs > 1) {
+        snprintf(pairs, sizeof pairs, ", %d queue pairs", lane->pairs);
+    }
+    snprintf(lane->base.name, sizeof lane->base.name, "%s, MTU %d%s", lane->rail->name,
+             gf_verbs_mtu_bytes(gf_verbs_end_mtu(lane->rail, end)), pairs);
 }
 
 gf_status gf_verbs_lane_connect(struct gf_wire_lane *base, const struct gf_wire_address *theirs, struct gf_reason *why)
 {
     struct verbs_lane *lane = verbs_lane_of(base);
     struct gf_verbs_end end;
-    gf_status status = gf_verbs_end_check(verbs_wire_of(base->wire), theirs, &end, why);
+    gf_status status = gf_verbs_end_check(lane->rail, theirs, &end, why);
 
-    if (status == GF_OK) {
-        status = gf_verbs_queue_connect(&lane->queue, &end, why);
+    if (status == GF_OK && (int)end.pair_count < lane->pairs) {
+        lane->pairs = (int)end.pair_count;
+    }
+    for (int i = 0; i < lane->pairs && status == GF_OK; i++) {
+        status = gf_verbs_queue_connect(&lane->queues[i], &end, i, why);
     }
     if (status == GF_OK) {
         lane->peer_lines = (struct gf_wire_place){ end.lines, end.lines_key };
         lane->peer_line_count = end.line_count;
         lane->connected = true;
+        name_lane(lane, &end);
     }
     return status;
 }

@@ -3,8 +3,9 @@
  * What the net transport needs of a network, and no more: a *wire* puts bytes into memory of a process elsewhere and tells it so.
  * The protocol, credits, slots and flushes, is above (net.h), once; verbs and UCX are below, each a table of these functions.
  *
- *     wire     one a process and device: an adapter with its queues, or a worker of UCX
+ *     wire     one a process and device: its adapters with their queues, or a worker of UCX
  *     lane     of a wire: one connection to one peer. Both ends may do everything; the net transport's data go one way
+ *     adapter  of a wire: what a lane goes by, the same one for its life. Of several each has memory and what breaks it to itself
  *     memory   of a wire: a range that it reads from, and that peers put into by its key
  *
  * Operations never wait. GF_OK: begun. GF_NO_RESOURCE: not begun, for want of room: ask again after progress. An error: the lane
@@ -30,6 +31,7 @@
 #include "base/status.h"
 
 enum {
+    GF_WIRE_ADAPTERS = 8,          /* most of one wire */
     GF_WIRE_LINE = 64,             /* bytes of a line: what adapters write into host memory at once */
     GF_WIRE_ADDRESS_BYTES = 512    /* of what one end of a lane tells the other; UCX's worker addresses are the longest */
 };
@@ -51,7 +53,7 @@ struct gf_wire_caps {
 struct gf_wire_memory {
     char *address;                 /* as given */
     size_t bytes;
-    uint32_t key;                  /* names it in a peer's put */
+    uint32_t key[GF_WIRE_ADAPTERS];    /* name it in a peer's put, by adapter: see gf_wire_key */
     void *handle;                  /* the wire's */
 };
 
@@ -84,25 +86,38 @@ struct gf_wire_ops;
 struct gf_wire {
     const struct gf_wire_ops *ops;
     struct gf_wire_caps caps;
-    char name[128];                /* for people: "verbs mlx5_0 port 1 gid 3 (RoCE v2)" */
+    char name[128];                /* for people: "verbs mlx5_0 port 1 gid 3 (RoCE v2)"; of several adapters their names */
 };
 
 /* The head of each lane's own struct; fixed by create. */
 struct gf_wire_lane {
     struct gf_wire *wire;
+    int adapter;                   /* by which it goes, counted from 0 */
+    char name[160];                /* ... for people, once it is connected: "verbs mlx5_0 port 1 gid 3 (RoCE v2), MTU 4096" */
     char *lines;                   /* [line_count] lines of GF_WIRE_LINE bytes in host memory, zeroed at first, into which the
                                       peer puts; read by gf_host_observe on their words */
     uint32_t line_count;
 };
 
+/* The key by which the peer of this lane puts into the memory. */
+static inline uint32_t gf_wire_key(const struct gf_wire_lane *lane, const struct gf_wire_memory *memory)
+{
+    return memory->key[lane->adapter];
+}
+
 /* How lanes are made. Kept by whoever opens the wire; the strings outlive it. Zero: the wire's own default. */
 struct gf_wire_config {
-    const char *adapter;           /* name of a verbs device, or null: the nearest to the device */
+    const char *adapters;          /* names of verbs devices, separated by commas, or null: all. Used are those that are nearest
+                                      to the device, each as near as the others */
+    int most_adapters;             /* ... and no more than this; 0: GF_WIRE_ADAPTERS */
     int port;
     int gid_index;                 /* -1: the right one is found */
     int service_level, traffic_class;
+    int mtu;                       /* most bytes of a packet's data, 256 to 4096, a power of two: each lane has the smaller one of
+                                      its ends'; 0: what the port has */
     int timeout;                   /* of an acknowledgement, 4.096 µs · 2^timeout (InfiniBand's Local ACK Timeout), 1 to 31 */
     int retries;                   /* 0 to 7 */
+    int queue_pairs;               /* of a lane, 1 to 8, over which long data are spread */
     const char *near;              /* PCI address of the device ("0000:1b:00.0"), or null: unknown */
     const struct gf_log *log;      /* may be null */
 };
@@ -119,10 +134,12 @@ struct gf_wire_ops {
                                  struct gf_reason *why);
     void (*forget)(struct gf_wire *wire, struct gf_wire_memory *memory);
 
-    /* A new end of a lane, which tells its address; connect takes the other end's, checks it, and waits for nobody: the other end
-     * may connect later, and what is sent to it before arrives then, or is sent again for as long as timeout and retries last. */
-    gf_status (*create)(struct gf_wire *wire, uint32_t line_count, struct gf_wire_lane **lane, struct gf_wire_address *mine,
-                        struct gf_reason *why);
+    /* A new end of a lane, which tells its address. Lanes go by the wire's adapters in turn, that of `number` by the one at
+     * number modulo their count: so both ends give the same number. connect takes the other end's address, checks it, and waits
+     * for nobody: the other end may connect later, and what is sent to it before arrives then, or is sent again for as long as
+     * timeout and retries last. */
+    gf_status (*create)(struct gf_wire *wire, unsigned number, uint32_t line_count, struct gf_wire_lane **lane,
+                        struct gf_wire_address *mine, struct gf_reason *why);
     gf_status (*connect)(struct gf_wire_lane *lane, const struct gf_wire_address *theirs, struct gf_reason *why);
     void (*destroy)(struct gf_wire_lane *lane);    /* accepts one that was never connected; operations under way are lost */
 

@@ -68,8 +68,9 @@ static gf_status make_carrier(struct gf_links *links, int ordinal, struct gf_car
         gf_reason_set(why, "no net could be made");
         return GF_ERR_NO_MEMORY;
     }
-    const struct gf_carrier_config config = {.device = device, .net = links->net, .piece_bytes = component->pipe.chunk_bytes,
-                                             .fault = &links->fault};
+    const struct gf_carrier_config config = {.device = device, .net = links->net,
+                                             .rank = (int)ompi_process_info.my_name.vpid,
+                                             .piece_bytes = component->pipe.chunk_bytes, .fault = &links->fault};
     gf_status status = gf_fault_parse(component->config.fault, ompi_process_info.my_name.vpid, &links->fault, why);
 
     return status == GF_OK ? gf_carrier_create(&config, carrier, why) : status;

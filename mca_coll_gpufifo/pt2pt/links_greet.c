@@ -88,9 +88,12 @@ static bool are_complete(struct gf_link_way *way)
 
 static void finish(struct gf_links *links, const struct gf_link *link, struct gf_link_way *way, gf_status status)
 {
-    gf_log(&mca_coll_gpufifo_component.log, GF_LOG_PATH, "rank %d of MPI_COMM_WORLD: messages %s rank %d go %s%s",
+    if (status == GF_OK) {
+        gf_carrier_lane_describe(way->lane, &way->why);
+    }
+    gf_log(&mca_coll_gpufifo_component.log, GF_LOG_PATH, "rank %d of MPI_COMM_WORLD: messages %s rank %d go %s: %s",
            ompi_comm_rank(world()), way == &link->out ? "to" : "from", link->peer,
-           status == GF_OK ? "by the network" : "in chunks over MPI: ", status == GF_OK ? "" : way->why.text);
+           status == GF_OK ? "by the network" : "in chunks over MPI", way->why.text);
     atomic_store_explicit(&way->state, status == GF_OK ? GF_LINK_OPEN : GF_LINK_REFUSED, memory_order_release);
     links->pending--;
 }

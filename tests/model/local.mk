@@ -12,5 +12,5 @@ EXTRA_DIST += tests/model/agent.pml tests/model/agent_post.pml tests/model/agent
 	tests/model/offer.pml \
 	tests/model/pipe.pml tests/model/pull_gate.pml
 EXTRA_DIST += tests/model/agree_nodes.pml tests/model/net.pml tests/model/net_group.pml tests/model/net_loan.pml \
-    tests/model/net_rounds.pml \
+    tests/model/net_pairs.pml tests/model/net_rounds.pml \
     tests/model/registry.pml tests/model/registry_leave.pml tests/model/turns.pml tests/model/two_shot.pml

@@ -16,6 +16,7 @@ enum {
     SOFT_PAYLOAD = 4096,
     SOFT_LINES_MOST = 8,
     SOFT_ANNOUNCED = 128,
+    SOFT_ADAPTERS = 2,                 /* they differ in keys only */
     SOFT_FREE = GFTEST_SOFT_KINDS
 };
 enum { SOFT_BREAKING = 1, SOFT_BROKEN = 2 };

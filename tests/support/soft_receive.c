@@ -160,7 +160,7 @@ static void store(struct soft_lane *lane, const struct soft_packet *packet)
         const struct gf_wire_memory *memory = lane->announced[i].memory;
         uint64_t begin = packet->address - (uintptr_t)memory->address;
 
-        if (memory->key == packet->key && begin <= memory->bytes && packet->bytes <= memory->bytes - begin) {
+        if (gf_wire_key(&lane->base, memory) == packet->key && begin <= memory->bytes && packet->bytes <= memory->bytes - begin) {
             if (lane->announced[i].device) {
                 hide(lane, memory->address + begin, packet->data, packet->bytes);
             } else {

@@ -4,6 +4,7 @@
  */
 #include "tests/support/soft_private.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -111,7 +112,10 @@ static gf_status register_memory(struct gf_wire *base, const struct gf_wire_rang
     pthread_mutex_lock(&wire->lock);
     *handle = (struct soft_memory){ .memory = memory, .device = range->device };
     __atomic_fetch_add(&gftest_soft_wants.registrations, 1, __ATOMIC_RELAXED);
-    *memory = (struct gf_wire_memory){ .address = range->address, .bytes = range->bytes, .key = ++wire->keys, .handle = handle };
+    *memory = (struct gf_wire_memory){ .address = range->address, .bytes = range->bytes, .handle = handle };
+    for (int i = 0; i < SOFT_ADAPTERS; i++) {
+        memory->key[i] = ++wire->keys;
+    }
     wire->memories++;
     pthread_mutex_unlock(&wire->lock);
     return GF_OK;
@@ -130,8 +134,8 @@ static void forget(struct gf_wire *base, struct gf_wire_memory *memory)
     free(memory->handle);
 }
 
-static gf_status create(struct gf_wire *base, uint32_t line_count, struct gf_wire_lane **made, struct gf_wire_address *mine,
-                        struct gf_reason *why)
+static gf_status create(struct gf_wire *base, unsigned number, uint32_t line_count, struct gf_wire_lane **made,
+                        struct gf_wire_address *mine, struct gf_reason *why)
 {
     struct soft_wire *wire = (struct soft_wire *)base;
     struct soft_lane *lane = calloc(1, sizeof *lane);
@@ -143,7 +147,8 @@ static gf_status create(struct gf_wire *base, uint32_t line_count, struct gf_wir
         return status;
     }
     lane->base = (struct gf_wire_lane){ .wire = base, .lines = ((struct soft_box *)lane->own.address)->lines,
-                                        .line_count = line_count };
+                                        .line_count = line_count, .adapter = (int)(number % SOFT_ADAPTERS) };
+    snprintf(lane->base.name, sizeof lane->base.name, "%s", base->name);
     memcpy(mine->data, &name, sizeof name);
     mine->bytes = sizeof name;
     pthread_mutex_lock(&wire->lock);

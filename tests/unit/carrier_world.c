@@ -48,8 +48,8 @@ void carrier_world_open(struct carrier_world *w, enum gf_choice device_memory, u
     gftest_soft_wants.seed = seed;
     for (int end = 0; end < 2; end++) {
         assert_int_equal(gf_net_create(&config, w->device, &w->nets[end], NULL), GF_OK);
-        const struct gf_carrier_config carrier = { .device = w->device, .net = w->nets[end], .piece_bytes = PIECE_BYTES,
-                                                   .fault = &w->faults[end] };
+        const struct gf_carrier_config carrier = { .device = w->device, .net = w->nets[end], .rank = 6 + end,
+                                                   .piece_bytes = PIECE_BYTES, .fault = &w->faults[end] };
         assert_int_equal(gf_carrier_create(&carrier, &w->carriers[end], NULL), GF_OK);
         assert_string_equal(gf_carrier_wire(w->carriers[end]), "soft");
     }

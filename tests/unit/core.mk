@@ -156,10 +156,12 @@ tests_unit_test_tuning_read_LDADD = $(tests_core_libs)
 tests_unit_setup_figures_SOURCES = tests/unit/setup_figures.c
 tests_unit_setup_figures_LDADD = $(tests_core_libs)
 if HAVE_VERBS
-check_PROGRAMS += tests/unit/test_near
-TESTS += tests/unit/test_near
+check_PROGRAMS += tests/unit/test_near tests/unit/test_adapters
+TESTS += tests/unit/test_near tests/unit/test_adapters
 tests_unit_test_near_SOURCES = tests/unit/test_near.c
 tests_unit_test_near_LDADD = $(tests_core_libs)
+tests_unit_test_adapters_SOURCES = tests/unit/test_adapters.c
+tests_unit_test_adapters_LDADD = $(tests_core_libs)
 endif
 endif
 EXTRA_DIST += tests/unit/near.xml

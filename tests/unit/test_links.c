@@ -194,6 +194,11 @@ gf_status gf_carrier_lane_connect(struct gf_carrier_lane *lane, const struct gf_
     return GF_OK;
 }
 
+void gf_carrier_lane_describe(struct gf_carrier_lane *lane, struct gf_reason *how)
+{
+    gf_reason_set(how, "lane %d", (int)(lane - world.lanes));
+}
+
 gf_status gf_carrier_send(struct gf_carrier_lane *lane, uint64_t id, const struct gf_carrier_data *data,
                           struct gf_carrier_out *message, struct gf_reason *how)
 {

@@ -22,6 +22,7 @@ static void test_switch_before_socket_before_machine(void **state)
     int beside = gf_near_steps(near, "0000:02:00.0"), socket = gf_near_steps(near, "0000:04:00.0");
     int across = gf_near_steps(near, "0000:81:00.0");
 
+    assert_int_equal(gf_near_steps(near, "0000:03:00.0"), beside);
     assert_true(0 < beside && beside < socket && socket < across && across < GF_NEAR_UNKNOWN);
     gf_near_close(near);
 }

@@ -131,12 +131,12 @@ static void test_freed(void **state)
     (void)state;
     table_open(&t);
     struct gf_net_buffer *buffer = get(&t, 0, 0, 1);
-    uint32_t key = buffer->wire.key;
+    uint32_t key = buffer->wire.key[0];
 
     ids[0] = 1000;
-    assert_int_not_equal(get(&t, 0, 0, 1)->wire.key, key);
+    assert_int_not_equal(get(&t, 0, 0, 1)->wire.key[0], key);
     gf_net_buffers_look(t.buffers);
-    assert_int_equal(buffer->wire.key, key);
+    assert_int_equal(buffer->wire.key[0], key);
     assert_int_equal(gf_net_buffers_count(t.buffers, false), 2);
     gf_net_buffers_put(t.buffers, buffer, false);
     gf_net_buffers_look(t.buffers);

@@ -34,7 +34,7 @@ static struct victim victim_of(void **state)
     victim.notify = (struct gf_ucx_header){
         .lane = lane->number,
         .kind = GF_UCX_KIND_NOTIFY,
-        .key = pair->b.memory.key,
+        .key = pair->b.memory.key[0],
         .address = (uintptr_t)pair->b.memory.address,
         .bytes = 8,
         .step = lane->taken,
@@ -103,11 +103,11 @@ static void test_messages_for_nobody_are_ignored(void **state)
     assert_int_equal(gf_ucx_receive(victim.pair->b.wire, &other, sizeof other - 1, payload, 8, &param), UCS_OK);
     other.lane = UINT64_MAX;
     receive(&victim, &other, 8);
-    assert_int_equal(wire_tested->create(victim.pair->b.wire, 1, &lane, &address, NULL), GF_OK);
+    assert_int_equal(wire_tested->create(victim.pair->b.wire, 0, 1, &lane, &address, NULL), GF_OK);
     other.lane = gf_ucx_lane_of(lane)->number;
     wire_tested->destroy(lane);
     receive(&victim, &other, 8);
-    assert_int_equal(wire_tested->create(victim.pair->b.wire, 1, &lane, &address, NULL), GF_OK);
+    assert_int_equal(wire_tested->create(victim.pair->b.wire, 0, 1, &lane, &address, NULL), GF_OK);
     receive(&victim, &other, 8);
     assert_int_equal(wire_tested->state(lane, NULL), GF_OK);
     wire_tested->destroy(lane);
@@ -182,7 +182,7 @@ static void test_short_data_that_go_elsewhere(void **state)
         struct gf_wire_range range = {.address = strange, .bytes = STRANGE, .dmabuf = -1};
 
         assert_int_equal(wire_tested->register_memory(victim.pair->b.wire, &range, &memory, NULL), GF_OK);
-        assert_int_equal(memory.key, victim.notify.key + 1);
+        assert_int_equal(memory.key[0], victim.notify.key + 1);
         victim.notify.address += (uint64_t)wrong[i].address;
         victim.notify.bytes = wrong[i].told;
         victim.notify.key += wrong[i].key;
@@ -208,7 +208,7 @@ static void test_short_data_for_memory_that_was_forgotten(void **state)
     assert_int_equal(wire_tested->register_memory(victim.pair->b.wire, &range, &memory, NULL), GF_OK);
     WIRE_BEGIN(victim.pair, wire_tested->announce(victim.pair->b.lane, &memory));
     victim.notify.address = (uintptr_t)strange;
-    victim.notify.key = memory.key;
+    victim.notify.key = memory.key[0];
     kept = memory;
     wire_tested->forget(victim.pair->b.wire, &memory);
     memory = kept;
@@ -365,7 +365,7 @@ static void test_a_spoilt_address_of_a_worker_is_refused(void **state)
     struct gf_wire_lane *lane;
     struct gf_wire_address mine, spoilt;
 
-    assert_int_equal(wire_tested->create(pair->a.wire, 1, &lane, &mine, NULL), GF_OK);
+    assert_int_equal(wire_tested->create(pair->a.wire, 0, 1, &lane, &mine, NULL), GF_OK);
     for (size_t i = sizeof(struct gf_ucx_address_head); i < pair->b.address.bytes - sizeof(uint64_t); i++) {
         spoilt = pair->b.address;
         spoilt.data[i] ^= 0x10;

@@ -161,8 +161,8 @@ static void test_many_lanes_do_not_mix(void **state)
     uint32_t immediate;
 
     for (uint32_t i = 0; i < LANES; i++) {
-        assert_int_equal(wire_tested->create(pair->a.wire, 1, &here[i], &mine[i], NULL), GF_OK);
-        assert_int_equal(wire_tested->create(pair->b.wire, 1, &there[LANES - 1 - i], &theirs[LANES - 1 - i], NULL), GF_OK);
+        assert_int_equal(wire_tested->create(pair->a.wire, 0, 1, &here[i], &mine[i], NULL), GF_OK);
+        assert_int_equal(wire_tested->create(pair->b.wire, 0, 1, &there[LANES - 1 - i], &theirs[LANES - 1 - i], NULL), GF_OK);
     }
     for (uint32_t i = 0; i < LANES; i++) {
         assert_int_equal(wire_tested->connect(here[i], &theirs[i], NULL), GF_OK);
@@ -284,7 +284,7 @@ static void *set_up_again_and_again(void *argument)
         struct gf_wire_address address;
 
         if (wire_tested->register_memory(wire, &range, &memory, NULL) != GF_OK ||
-            wire_tested->create(wire, 4, &lane, &address, NULL) != GF_OK) {
+            wire_tested->create(wire, 0, 4, &lane, &address, NULL) != GF_OK) {
             return "failed";
         }
         wire_tested->destroy(lane);

@@ -40,7 +40,7 @@ void wire_end_open(struct wire_end *end)
         ((char *)range.address)[i] = 0;
     }
     assert_int_equal(wire_tested->register_memory(end->wire, &range, &end->memory, &why), GF_OK);
-    assert_int_equal(wire_tested->create(end->wire, WIRE_LINES, &end->lane, &end->address, &why), GF_OK);
+    assert_int_equal(wire_tested->create(end->wire, 0, WIRE_LINES, &end->lane, &end->address, &why), GF_OK);
 }
 
 void wire_end_connect(struct wire_end *end, const struct gf_wire_address *theirs, struct gf_wire *progress)
@@ -74,7 +74,7 @@ void wire_end_close(struct wire_end *end)
 
 static void place_of(const struct wire_end *end, struct gf_wire_place *place)
 {
-    *place = (struct gf_wire_place){(uintptr_t)end->memory.address, end->memory.key};
+    *place = (struct gf_wire_place){(uintptr_t)end->memory.address, end->memory.key[0]};
 }
 
 /* From here on the ends know each other's keys. */

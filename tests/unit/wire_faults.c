@@ -106,7 +106,7 @@ void wire_test_a_lane_that_was_never_connected_is_destroyed(void **state)
     struct gf_wire_address address;
 
     for (uint32_t lines = 0; lines < 3; lines++) {
-        assert_int_equal(wire_tested->create(pair->a.wire, lines, &lane, &address, NULL), GF_OK);
+        assert_int_equal(wire_tested->create(pair->a.wire, 0, lines, &lane, &address, NULL), GF_OK);
         assert_true(address.bytes > 0 && address.bytes <= sizeof address.data);
         wire_tested->destroy(lane);
     }
@@ -124,7 +124,7 @@ void wire_test_an_address_that_was_spoilt_is_refused(void **state)
     for (size_t i = 0; i < 3; i++) {
         struct gf_reason why = {""};
 
-        assert_int_equal(wire_tested->create(pair->a.wire, 1, &lane, &mine, NULL), GF_OK);
+        assert_int_equal(wire_tested->create(pair->a.wire, 0, 1, &lane, &mine, NULL), GF_OK);
         assert_true(wire_tested->connect(lane, &spoilt[i], &why) < 0);
         assert_true(why.text[0] != '\0');
         wire_tested->destroy(lane);
@@ -136,8 +136,8 @@ static void begin_to_send(struct wire_pair *pair, struct gf_wire_lane *lane[2])
 {
     struct gf_wire_address address[2];
 
-    assert_int_equal(wire_tested->create(pair->a.wire, 0, &lane[0], &address[0], NULL), GF_OK);
-    assert_int_equal(wire_tested->create(pair->b.wire, 0, &lane[1], &address[1], NULL), GF_OK);
+    assert_int_equal(wire_tested->create(pair->a.wire, 0, 0, &lane[0], &address[0], NULL), GF_OK);
+    assert_int_equal(wire_tested->create(pair->b.wire, 0, 0, &lane[1], &address[1], NULL), GF_OK);
     assert_int_equal(wire_tested->connect(lane[0], &address[1], NULL), GF_OK);
     assert_int_equal(wire_tested->connect(lane[1], &address[0], NULL), GF_OK);
     WIRE_BEGIN(pair, wire_tested->announce(lane[1], &pair->b.memory));

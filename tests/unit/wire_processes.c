@@ -57,7 +57,7 @@ struct hello {
 
 static void hello_send(int to, const struct wire_end *end)
 {
-    struct hello hello = {end->address, {(uintptr_t)end->memory.address, end->memory.key}};
+    struct hello hello = {end->address, {(uintptr_t)end->memory.address, end->memory.key[0]}};
 
     if (write(to, &hello, sizeof hello) != (ssize_t)sizeof hello) {
         fprintf(stderr, "the other process does not listen\n");
@@ -185,7 +185,7 @@ static void lane_open(struct gf_wire *wires[2], struct gf_wire_lane *lanes[2])
     struct gf_wire_address addresses[2];
 
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(wire_tested->create(wires[i], 1, &lanes[i], &addresses[i], NULL), GF_OK);
+        assert_int_equal(wire_tested->create(wires[i], 0, 1, &lanes[i], &addresses[i], NULL), GF_OK);
     }
     for (int i = 0; i < 2; i++) {
         assert_int_equal(wire_tested->connect(lanes[i], &addresses[1 - i], NULL), GF_OK);

@@ -105,8 +105,8 @@ static void test_flush_says_nothing_when_its_lane_is_gone(void **state)
     struct gf_wire_address address[2];
     uint64_t word = 0, later = 0;
 
-    assert_int_equal(wire_tested->create(pair->a.wire, 0, &lane[0], &address[0], NULL), GF_OK);
-    assert_int_equal(wire_tested->create(pair->b.wire, 0, &lane[1], &address[1], NULL), GF_OK);
+    assert_int_equal(wire_tested->create(pair->a.wire, 0, 0, &lane[0], &address[0], NULL), GF_OK);
+    assert_int_equal(wire_tested->create(pair->b.wire, 0, 0, &lane[1], &address[1], NULL), GF_OK);
     assert_int_equal(wire_tested->connect(lane[0], &address[1], NULL), GF_OK);
     assert_int_equal(wire_tested->connect(lane[1], &address[0], NULL), GF_OK);
     assert_int_equal(wire_tested->flush(lane[1], memory, memory->address, &(struct gf_wire_ticket){ &word, 1 }), GF_OK);
@@ -127,8 +127,8 @@ static void test_peer_may_connect_later(void **state)
     struct gf_wire_ticket ticket = { &word, 1 };
 
     fill(&pair->a, 5000, 9);
-    assert_int_equal(wire_tested->create(pair->a.wire, 0, &lane[0], &address[0], NULL), GF_OK);
-    assert_int_equal(wire_tested->create(pair->b.wire, 0, &lane[1], &address[1], NULL), GF_OK);
+    assert_int_equal(wire_tested->create(pair->a.wire, 0, 0, &lane[0], &address[0], NULL), GF_OK);
+    assert_int_equal(wire_tested->create(pair->b.wire, 0, 0, &lane[1], &address[1], NULL), GF_OK);
     assert_int_equal(wire_tested->put(lane[0], &pair->a.memory, pair->a.memory.address, &pair->a.place, 5000, &ticket),
                      GF_NO_RESOURCE);
     assert_int_equal(wire_tested->connect(lane[0], &address[1], NULL), GF_OK);
@@ -194,7 +194,7 @@ static void test_device_memory_by_either_way(void **state)
     expect_says(&why, "65536 bytes of a dma-buf cannot be registered: ");
     range.dmabuf = -1;
     assert_int_equal(wire_tested->register_memory(pair->b.wire, &range, &memory, &why), GF_OK);
-    struct gf_wire_place place = { (uintptr_t)address + 1000, memory.key };
+    struct gf_wire_place place = { (uintptr_t)address + 1000, memory.key[0] };
 
     fill(&pair->a, 2000, 4);
     WIRE_BEGIN(pair, wire_tested->put(pair->a.lane, &pair->a.memory, pair->a.memory.address, &place, 2000,
@@ -230,8 +230,9 @@ static void test_settings_are_checked(void **state)
         { { .gid_index = -1, .retries = 8 }, GF_ERR_INVALID, "retries is 8" },
         { { .gid_index = -1, .service_level = 16 }, GF_ERR_INVALID, "service level is 16" },
         { { .gid_index = -1, .traffic_class = 256 }, GF_ERR_INVALID, "traffic class is 256" },
+        { { .gid_index = -1, .queue_pairs = 9 }, GF_ERR_INVALID, "queue pairs of a lane is 9, but must be from 0 to 8" },
         { { .gid_index = -2 }, GF_ERR_INVALID, "GID index is -2" },
-        { { .gid_index = -1, .adapter = "none0" }, GF_ERR_UNSUPPORTED, "no verbs adapter none0 here, but: rxe0" },
+        { { .gid_index = -1, .adapters = "none0" }, GF_ERR_UNSUPPORTED, "no verbs adapter none0 here, but: rxe0" },
         { { .gid_index = -1, .port = 2 }, GF_ERR_UNSUPPORTED, "rxe0 has no port 2" },
         { { .gid_index = 200 }, GF_ERR_UNSUPPORTED, "has no GID 200" },
     };
@@ -252,32 +253,33 @@ static void spoil_link(struct gf_verbs_end *end) { end->link = IBV_LINK_LAYER_IN
 static void spoil_gid_type(struct gf_verbs_end *end) { end->gid_type = IBV_GID_TYPE_ROCE_V1; }
 static void spoil_gid(struct gf_verbs_end *end) { memset(end->gid, 0, sizeof end->gid); }
 static void spoil_mtu(struct gf_verbs_end *end) { end->mtu = 6; }
-static void spoil_no_pair(struct gf_verbs_end *end) { end->pair = 0; }
-static void spoil_pair(struct gf_verbs_end *end) { end->pair |= 1 << 24; }
-static void spoil_first(struct gf_verbs_end *end) { end->first |= 1 << 24; }
+static void spoil_no_pair(struct gf_verbs_end *end) { end->pairs[0].number = 0; }
+static void spoil_pair(struct gf_verbs_end *end) { end->pairs[0].number |= 1 << 24; }
+static void spoil_first(struct gf_verbs_end *end) { end->pairs[0].first |= 1 << 24; }
+static void spoil_count(struct gf_verbs_end *end) { end->pair_count++; }
 static void spoil_lines(struct gf_verbs_end *end) { end->lines = 0; }
 
 static void test_what_the_peer_tells_is_checked(void **state)
 {
     static const struct { void (*spoil)(struct gf_verbs_end *); const char *says; } cases[] = {
-        { spoil_magic, "no address of this wire" }, { spoil_version, "version 2" }, { spoil_link, "not of the same kind" },
+        { spoil_magic, "no address of this wire" }, { spoil_version, "version 3" }, { spoil_link, "not of the same kind" },
         { spoil_gid_type, "other version of RoCE" }, { spoil_gid, "GID is zero" }, { spoil_mtu, "MTU code 6" },
         { spoil_no_pair, "queue pair 0" }, { spoil_pair, "more than 24 bits" }, { spoil_first, "more than 24 bits" },
-        { spoil_lines, "16 lines nowhere" },
+        { spoil_count, "bytes for 2 queue pairs" }, { spoil_lines, "16 lines nowhere" },
     };
     struct wire_pair *pair = *state;
     struct gf_wire_lane *lane;
     struct gf_wire_address mine;
     struct gf_reason why = { "" };
 
-    assert_int_equal(wire_tested->create(pair->a.wire, 0, &lane, &mine, &why), GF_OK);
+    assert_int_equal(wire_tested->create(pair->a.wire, 0, 0, &lane, &mine, &why), GF_OK);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gf_wire_address spoilt = pair->b.address;
         struct gf_verbs_end end;
 
-        memcpy(&end, spoilt.data, sizeof end);
+        memcpy(&end, spoilt.data, spoilt.bytes);
         cases[i].spoil(&end);
-        memcpy(spoilt.data, &end, sizeof end);
+        memcpy(spoilt.data, &end, spoilt.bytes);
         assert_int_equal(wire_tested->connect(lane, &spoilt, &why), GF_ERR_PEER);
         expect_says(&why, cases[i].says);
         expect_says(&why, "rxe0 port 1");
@@ -293,8 +295,8 @@ static void test_wrong_key_breaks_the_lane_only(void **state)
     struct gf_wire_address address[2];
     struct gf_wire_place place = { pair->a.place.address, pair->a.place.key ^ 0x5a00 };
 
-    assert_int_equal(wire_tested->create(pair->a.wire, 1, &lane[0], &address[0], NULL), GF_OK);
-    assert_int_equal(wire_tested->create(pair->b.wire, 1, &lane[1], &address[1], NULL), GF_OK);
+    assert_int_equal(wire_tested->create(pair->a.wire, 0, 1, &lane[0], &address[0], NULL), GF_OK);
+    assert_int_equal(wire_tested->create(pair->b.wire, 0, 1, &lane[1], &address[1], NULL), GF_OK);
     assert_int_equal(wire_tested->connect(lane[0], &address[1], NULL), GF_OK);
     assert_int_equal(wire_tested->connect(lane[1], &address[0], NULL), GF_OK);
     assert_int_equal(wire_tested->expect(lane[1]), GF_OK);
@@ -314,8 +316,8 @@ static void test_peer_that_is_gone_is_found(void **state)
     struct gf_wire_address address[2];
     struct gf_wire_place place = { 0, 0 };
 
-    assert_int_equal(wire_tested->create(pair->a.wire, 1, &lane[0], &address[0], NULL), GF_OK);
-    assert_int_equal(wire_tested->create(pair->b.wire, 1, &lane[1], &address[1], NULL), GF_OK);
+    assert_int_equal(wire_tested->create(pair->a.wire, 0, 1, &lane[0], &address[0], NULL), GF_OK);
+    assert_int_equal(wire_tested->create(pair->b.wire, 0, 1, &lane[1], &address[1], NULL), GF_OK);
     assert_int_equal(wire_tested->connect(lane[0], &address[1], NULL), GF_OK);
     assert_int_equal(wire_tested->put(lane[0], NULL, NULL, &place, 0, NULL), GF_OK);
     expect_breaks(pair, lane[0], "transport retry counter exceeded");
@@ -442,7 +444,7 @@ int main(void)
     };
 
     /* What is gone is found after about 134 ms · 7. */
-    wire_config.adapter = "rxe0";
+    wire_config.adapters = "rxe0";
     wire_config.port = 1;
     wire_config.timeout = 15;
     return cmocka_run_group_tests(tests, NULL, NULL);
