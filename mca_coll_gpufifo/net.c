@@ -19,6 +19,8 @@ static const mca_base_var_enum_value_t flushes[] = {
 static const mca_base_var_enum_value_t mtus[] = {
     {0, "auto"}, {256, "256"}, {512, "512"}, {1024, "1024"}, {2048, "2048"}, {4096, "4096"}, {0, NULL}};
 
+enum { GF_NET_SILENCE = 30, GF_NET_MOST_SILENCE = 100000 };     /* seconds */
+
 /* As gf_wires_named knows them. */
 static const char *const names[] = {[GF_NET_VERBS] = "verbs", [GF_NET_UCX] = "ucx", [GF_NET_ANY] = "auto"};
 
@@ -29,7 +31,7 @@ static void register_number(const char *name, const char *help, int *storage)
 
 void gf_net_params_default(struct gf_net_params *params)
 {
-    *params = (struct gf_net_params){.gid_index = -1, .group = 1, .queue_pairs = 1};
+    *params = (struct gf_net_params){.gid_index = -1, .group = 1, .queue_pairs = 1, .silence = GF_NET_SILENCE};
 }
 
 void gf_net_params_register(struct gf_net_params *params)
@@ -57,6 +59,9 @@ void gf_net_params_register(struct gf_net_params *params)
         "How long verbs waits for an acknowledgement, as 4.096 us times 2 to this power, 1 to 31; 0: 18, about a second",
         &params->timeout);
     register_number("net_retries", "How often verbs sends again what was not acknowledged, 1 to 7; 0: 6", &params->retries);
+    register_number("net_silence",
+        "Seconds in which the host of a peer may acknowledge nothing of what ucx sends it again and again by TCP, before it is "
+        "given up; 0: as long as TCP itself does", &params->silence);
     register_number("net_group", "Channels of a ring that share a connection of the network, 1 to 8", &params->group);
     gf_params_register_variable("net_device_memory",
         "Whether the network reads and writes device memory: auto (where it can), yes, or no (then host memory, to and from "
@@ -93,6 +98,12 @@ void gf_net_params_check(struct gf_net_params *params)
         }
         params->group = 1;
     }
+    if (params->silence < 0 || params->silence > GF_NET_MOST_SILENCE) {
+        if (gf_speaks_for_node()) {
+            gf_show_help("bad-net-silence", params->silence, GF_NET_MOST_SILENCE);
+        }
+        params->silence = GF_NET_SILENCE;
+    }
 }
 
 struct gf_net *gf_component_new_net(gf_device *device)
@@ -107,7 +118,7 @@ struct gf_net *gf_component_new_net(gf_device *device)
             .adapters = params->adapters && params->adapters[0] ? params->adapters : NULL,
             .most_adapters = params->most_adapters, .queue_pairs = params->queue_pairs, .port = params->port,
             .gid_index = params->gid_index, .service_level = params->service_level, .traffic_class = params->traffic_class,
-            .mtu = params->mtu, .timeout = params->timeout, .retries = params->retries,
+            .mtu = params->mtu, .timeout = params->timeout, .retries = params->retries, .silence = params->silence,
             .near = device->caps.pci[0] ? device->caps.pci : NULL, .log = &component->log,
         },
     };

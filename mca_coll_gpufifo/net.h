@@ -17,7 +17,7 @@ enum gf_net_messages { GF_MESSAGES_AUTO, GF_MESSAGES_NET, GF_MESSAGES_PML };
 struct gf_net_params {
     char *adapters;
     int most_adapters, queue_pairs;
-    int port, gid_index, service_level, traffic_class, timeout, retries;
+    int port, gid_index, service_level, traffic_class, timeout, retries, silence;
     int mtu;                           /* 0: auto */
     int group;
     int device_memory, flush;          /* enum gf_choice, enum gf_flush_choice; ints, for the MCA variables */

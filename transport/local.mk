@@ -36,7 +36,8 @@ endif
 if HAVE_UCX
 libgfcore_la_SOURCES += \
     transport/ucx.c transport/ucx.h transport/ucx_private.h \
-    transport/ucx_lane.c transport/ucx_op.c transport/ucx_peer.c transport/ucx_receive.c transport/ucx_send.c \
+    transport/ucx_lane.c transport/ucx_op.c transport/ucx_peer.c transport/ucx_receive.c \
+    transport/ucx_send.c transport/ucx_silence.c \
     transport/ucx_library.c transport/ucx_library.h transport/key_table.c transport/key_table.h
 libgfcore_la_CPPFLAGS += $(UCX_CPPFLAGS)
 # It is opened by dlopen: what is asked for here is only the folder where it is looked for.

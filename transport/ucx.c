@@ -93,12 +93,14 @@ static gf_status worker_open(struct gf_ucx_wire *wire, struct gf_reason *why)
         .cb = gf_ucx_receive,
         .arg = wire,
     };
+    gf_ucx_silence_begin(wire);
     ucs_status_t status = wire->ucx.ucp_worker_create(wire->context, &params, &wire->worker);
 
     if (status != UCS_OK) {
         wire->worker = NULL;
         return fail(wire, status, why, "make a worker");
     }
+    gf_ucx_silence_worker_made(wire);
     status = wire->ucx.ucp_worker_set_am_recv_handler(wire->worker, &handler);
     return status == UCS_OK ? GF_OK : fail(wire, status, why, "take active messages");
 }
@@ -197,6 +199,7 @@ static gf_status wire_open(const struct gf_wire_config *config, struct gf_wire *
     wire->base.ops = &gf_wire_ucx;
     wire->base.caps = (struct gf_wire_caps){.put_bytes = put_bytes};
     wire->log = config->log;
+    wire->silence_ms = config->silence * 1000;
     pthread_mutex_init(&wire->lock, NULL);
     status = gf_ucx_load(&wire->ucx, why);
     if (status == GF_OK && getrandom(&wire->id, sizeof wire->id, 0) != (ssize_t)sizeof wire->id) {
@@ -287,6 +290,7 @@ static bool progress(struct gf_wire *base)
         return false;
     }
     gf_ucx_confirm_all(wire);
+    gf_ucx_silence_look(wire);
     some = wire->ucx.ucp_worker_progress(wire->worker) != 0;
     some |= gf_ucx_ops_collect(wire);
     some |= wire->untold != NULL;

@@ -14,7 +14,9 @@
  *   - What a peer may not do, the receiver refuses, and both ends of the lane break. So a wrong key is not noticed at once.
  *   - Destroying a lane whose data are still on their way waits for them, for a second at most; then they are lost, and where UCX
  *     does not let go of them the endpoint is given up.
- *   - Of struct gf_wire_config only the log is used.
+ *   - Over TCP a peer's host whose kernel answers nothing for config.silence seconds is given up. A process that is stopped, or
+ *     busy elsewhere, is not: its kernel answers.
+ *   - Of struct gf_wire_config only that and the log are used.
  *   - UCX's library is opened by dlopen with the first wire: where none is opened, nothing of UCX is in the process.
  *
  * Only where HAVE_UCX.

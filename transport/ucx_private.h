@@ -8,6 +8,7 @@
  *     ucx_op.c        operations under way, and their tickets
  *     ucx_send.c      what goes out
  *     ucx_receive.c   what comes in
+ *     ucx_silence.c   hosts that have gone, over TCP
  *
  * Threads: everything is touched under the wire's lock, which UCX asks for, too. Set-up calls wait for it; operations, take and
  * progress never do: they come back as if there were no room. Callbacks of UCX run inside of calls of UCX, so under the lock.
@@ -26,7 +27,8 @@ enum {
     GF_UCX_MESSAGE = 0,            /* our active message's number; the worker is our own */
     GF_UCX_LINES = 8,              /* of one put_lines */
     GF_UCX_IN_FLIGHT = 128,        /* operations of a lane under way: UCX itself would queue without end */
-    GF_UCX_WAIT_MS = 1000          /* what destroy and close wait for a peer that does not answer */
+    GF_UCX_WAIT_MS = 1000,         /* what destroy and close wait for a peer that does not answer */
+    GF_UCX_SETS = 64
 };
 
 enum gf_ucx_kind {
@@ -118,6 +120,12 @@ struct gf_ucx_address_head {
     uint32_t sum;                  /* of the worker's address */
 };
 
+/* Epolls of the process: those that there were before the worker, and those that came with it. */
+struct gf_ucx_sets {
+    int other[GF_UCX_SETS], own[GF_UCX_SETS];
+    int others, own_count;
+};
+
 struct gf_ucx_wire {
     struct gf_wire base;
     struct gf_ucx_library ucx;
@@ -138,6 +146,10 @@ struct gf_ucx_wire {
                                       meanwhile */
     struct gf_ucx_op *spare;
     struct gf_wire_counts counts;
+    int silence_ms;                /* 0: none is too long */
+    struct gf_ucx_sets sets;
+    unsigned turns;                /* of progress */
+    int64_t looked_ms;             /* at the sockets */
 };
 
 static inline struct gf_ucx_wire *gf_ucx_wire_of(const struct gf_wire *wire)
@@ -218,6 +230,13 @@ void gf_ucx_op_end(struct gf_ucx_op *op, ucs_status_t status);
 bool gf_ucx_ops_collect(struct gf_ucx_wire *wire);
 void gf_ucx_queue_push(struct gf_ucx_queue *queue, struct gf_ucx_op *op);
 struct gf_ucx_op *gf_ucx_queue_pop(struct gf_ucx_queue *queue);
+
+/* ucx_silence.c: before the worker is made, after it was, and in each turn of progress. */
+void gf_ucx_silence_begin(struct gf_ucx_wire *wire);
+void gf_ucx_silence_worker_made(struct gf_ucx_wire *wire);
+void gf_ucx_silence_look(struct gf_ucx_wire *wire);
+/* Has the kernel at the other end of this TCP connection answered nothing for so long, though asked again and again? */
+bool gf_ucx_socket_is_silent(int descriptor, int silence_ms);
 
 /* ucx_receive.c */
 gf_status gf_ucx_expect(struct gf_wire_lane *lane);

@@ -118,6 +118,8 @@ struct gf_wire_config {
     int timeout;                   /* of an acknowledgement, 4.096 µs · 2^timeout (InfiniBand's Local ACK Timeout), 1 to 31 */
     int retries;                   /* 0 to 7 */
     int queue_pairs;               /* of a lane, 1 to 8, over which long data are spread */
+    int silence;                   /* seconds in which a host may acknowledge nothing, where the wire has no time-outs of its own
+                                      (ucx over TCP); 0: for ever, or as the system has it */
     const char *near;              /* PCI address of the device ("0000:1b:00.0"), or null: unknown */
     const struct gf_log *log;      /* may be null */
 };

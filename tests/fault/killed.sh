@@ -29,6 +29,9 @@ case $GF_OPENMPI in
         run_says "rank 1 (process [0-9]* on .*) has ended" 3 algorithm=$algorithm tests/fault/killed_rank 1 20 100000
         no_process_left
     done
+    # The others' own communicator is none of that.
+    run_says "rank 2 goes on without rank 1: right" 3 tests/fault/others_go_on 1 2
+    run_says "rank 2 goes on without rank 1: right" 3 algorithm=ring tests/fault/others_go_on 1 100000
     ;;
 esac
 finish

@@ -4,7 +4,7 @@
  * look at how the others end.
  *
  * Usage: killed_rank RANK CALLS COUNT [WHAT]    rank RANK kills itself after CALLS calls with COUNT floats; the others go on
- *        killed_rank none CALLS COUNT [WHAT]    none does; each says when it has made CALLS, and goes on until the job is ended
+ *        killed_rank none CALLS COUNT [WHAT]    none does; each says so after every CALLS calls, until the job is ended
  *
  * WHAT: allreduces (or nothing), messages from rank 0 to rank 1, exchanges (MPI_Alltoall), or flights (MPI_Ialltoall).
  */
@@ -98,8 +98,8 @@ int main(int argc, char **argv)
         kind->before(&d);
     }
     for (int call = 0; ; call++) {
-        if (call == calls && nobody) {
-            printf("killed_rank: rank %d has made %d calls\n", h.rank, calls);
+        if (nobody && calls > 0 && call > 0 && call % calls == 0) {
+            printf("killed_rank: rank %d has made %d calls\n", h.rank, call);
             fflush(stdout);
         } else if (call == calls && h.rank == victim) {
             kill(getpid(), SIGKILL);

@@ -6,7 +6,7 @@
 # unit tests, and other messages have pt2pt_pipe.sh.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
-if ! has_ucx 11; then
+if ! has_ucx 13; then
     echo "0 passed, 0 failed, $skipped skipped"
     exit 77
 fi
@@ -15,6 +15,7 @@ export UCX_TLS=tcp
 nodes=$(cd "$runs_folder" && pwd)/own_node.sh
 allreduce=$GF_BUILDDIR/tests/mpi/test_allreduce
 killed=$GF_BUILDDIR/tests/fault/killed_rank
+others=$GF_BUILDDIR/tests/fault/others_go_on
 
 run_prints "between nodes by coll_gpufifo_net, from rank 1 to 2, 2 to 0" 3 verbose=1 net=ucx net_bytes=1 "$nodes" "a a b" \
     "$allreduce" path=ring types limit=16384 sizes bits
@@ -42,6 +43,9 @@ case $GF_OPENMPI in
     MPIRUN_OPTIONS="$MPIRUN_OPTIONS --enable-recovery"
     run_says "MPI_Allreduce on communicator MPI_COMM_WORLD failed on rank" 3 net=ucx net_bytes=1 \
         "$nodes" "a b b" "$killed" 1 20 100000
+    # Communicators without it go on.
+    run_says "rank 2 goes on without rank 1: right" 3 net=ucx net_bytes=1 net_messages=net "$nodes" "a b c" "$others" 1 100000
+    run_says "rank 3 goes on without rank 2: right" 4 net=ucx net_bytes=1 net_messages=net "$nodes" "a b b c" "$others" 2 100000
     run_says "the network to rank 1 broke" 2 net=ucx net_messages=net "$nodes" "a b" "$killed" 1 20 100000 messages
     ;;
 esac

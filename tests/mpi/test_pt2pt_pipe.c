@@ -48,11 +48,11 @@ static void one(const struct ends *e, size_t bytes, size_t room, bool blocking)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void all_sizes(const struct ends *e)
+static void sizes(const struct ends *e, int count)
 {
     static const int chunks[] = {1, 2, 3, 4, 8, 16, 17};
 
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < count; i++) {
         for (int more = -1; more <= 1; more++) {
             size_t bytes = (size_t)(chunks[i] * CHUNK + more);
 
@@ -60,6 +60,9 @@ static void all_sizes(const struct ends *e)
         }
     }
 }
+
+static void all_sizes(const struct ends *e) { sizes(e, 7); }
+static void few_sizes(const struct ends *e) { sizes(e, 2); }
 
 static void truncation(const struct ends *e)
 {
@@ -194,11 +197,12 @@ static const struct {
     const char *name;
     void (*run)(const struct ends *);
     bool alone;                        /* needs no progress of MPI: shared memory only */
-    bool named;                        /* run only where it is asked for, and then no other */
+    const char *named;                 /* run only where it is asked for, and then no other */
 } tests[] = {
-    {"all sizes", all_sizes, false, false},    {"truncation", truncation, false, false},
-    {"many", many, false, false},              {"sender outside", sender_outside, true, false},
-    {"receiver outside", receiver_outside, true, false}, {"freed", freed, false, true},
+    {"all sizes", all_sizes, false, NULL},     {"truncation", truncation, false, NULL},
+    {"many", many, false, NULL},               {"sender outside", sender_outside, true, NULL},
+    {"receiver outside", receiver_outside, true, NULL}, {"freed", freed, false, "freed"},
+    {"few sizes", few_sizes, false, "few"},
 };
 
 /* Messages that went so. */
@@ -215,24 +219,28 @@ static unsigned long long count(const struct paths_counters *counters, const cha
     return 0;
 }
 
-/* Usage: test_pt2pt_pipe [threads] [wire | net] [freed]. wire: the pieces are messages of MPI, which need its progress at both
- * ends.
- * net: the network carries them, after the first one. freed: nothing but that. */
+static bool is_wanted(const char *name, const char *named)
+{
+    return name && named ? strcmp(name, named) == 0 : name == named;
+}
+
+/* Usage: test_pt2pt_pipe [threads] [wire | net] [freed | few]. wire: the pieces are messages of MPI, which need its progress at
+ * both ends. net: the network carries them, after the first one. freed, few: nothing but that; few is for a slow machine. */
 int main(int argc, char **argv)
 {
     static const enum gpufifo_memory kinds[][2] = {
         {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_DEVICE}, {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_HOST},
         {GPUFIFO_MEMORY_DEVICE, GPUFIFO_MEMORY_PINNED},
     };
-    const char *way = "pt2pt_piped";
-    bool threads = false, wire = false, named = false;
+    const char *way = "pt2pt_piped", *named = NULL;
+    bool threads = false, wire = false;
     struct paths_counters counters;
     struct harness h;
 
     for (int i = 1; i < argc; i++) {
         threads |= strcmp(argv[i], "threads") == 0;
         wire |= strcmp(argv[i], "wire") == 0;
-        named |= strcmp(argv[i], "freed") == 0;
+        named = strcmp(argv[i], "freed") == 0 || strcmp(argv[i], "few") == 0 ? argv[i] : named;
         way = strcmp(argv[i], "net") == 0 ? "pt2pt_net" : way;
     }
     harness_start(&h, argc, argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
@@ -243,7 +251,7 @@ int main(int argc, char **argv)
                                 .previous = (h.rank + h.ranks - 1) % h.ranks, .name = tests[t].name};
             unsigned long long before = count(&counters, way);
 
-            if ((tests[t].alone && wire) || tests[t].named != named) {
+            if ((tests[t].alone && wire) || !is_wanted(tests[t].named, named)) {
                 continue;
             }
             tests[t].run(&ends);

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Jobs over several hosts, which are namespaces of this machine joined by a network, by Open MPI over TCP and by UCX over TCP:
-# collectives, messages, links that are slow and lose packets, a rank that dies, a host that vanishes.
+# collectives, messages, links that are slow and lose packets, a rank that dies, a host that vanishes, one whose process is
+# stopped.
 folder=$(cd "${srcdir:-.}/tests/netns" && pwd)
 . "$folder/hosts.sh"
 
@@ -77,14 +78,39 @@ power_cut() {
     done
 }
 
-# How long TCP sends again is the kernel's setting.
+# With the kernel's own settings, by which TCP goes on for a quarter of an hour.
 host_vanishes() {
     over a,b
-    on_host a sh -c "echo 3 > /proc/sys/net/ipv4/tcp_retries2"
     power_cut &
-    run_fails "the connection .* rank 1 by net: ucx .*timeout" 2 net=ucx net_bytes=1 tests/fault/killed_rank none 20 100000
+    run_fails "the connection .* rank 1 by net: ucx .*timeout" 2 net=ucx net_bytes=1 net_silence=3 \
+        tests/fault/killed_rank none 20 100000
     kill $!
     ip link set dev to-b up
+}
+
+goes_on() {
+    [ "$(grep -c "rank 1 has made" "$output")" -gt "$1" ]
+}
+
+# Rank 1 is stopped for longer than a host may be silent: its host is not. So it is waited for.
+process_stops() {
+    over a,b
+    : > "$output"
+    launch 2 net=ucx net_bytes=1 net_silence=2 tests/fault/killed_rank none 20 100000 &
+    shown="killed_rank on two hosts, rank 1 is stopped for a while"
+    wait_until 60 grep -q "rank 1 has made 20 calls" "$output"
+    process=$(sed -n 's/.*rank 1 is process //p' "$output")
+    on_host b kill -STOP "$process"
+    sleep 8
+    made=$(grep -c "rank 1 has made" "$output")
+    on_host b kill -CONT "$process"
+    if wait_until 60 goes_on "$made" && ! grep -q "acknowledged nothing" "$output"; then
+        good
+    else
+        bad "was not waited for"
+    fi
+    on_host b kill -KILL "$process"
+    wait_until 60 none_of killed_rank
 }
 
 hosts_start a b c
@@ -110,8 +136,9 @@ else
 fi
 rank_dies 0
 rank_dies 3
-if has_ucx 3; then
+if has_ucx 4; then
     rank_dies 2 net=ucx net_bytes=1
     host_vanishes
+    process_stops
 fi
 finish

@@ -78,10 +78,10 @@ played_sources="tests/unit/copied_device tests/unit/fifo_play tests/unit/scalar 
 copied_sources="$played_sources tests/unit/test_copied core/exports core/import_words core/imports transport/device_part"
 copied_faulty="proxy/queue proxy/recv proxy/send proxy/thread transport/copy_engine transport/copy_sender
     transport/p2p_copy_engine transport/shm_copy_engine"
-net_sources="$played_sources tests/unit/test_net tests/unit/net_world tests/support/soft_wire tests/support/soft_receive base/log
-    proxy/queue proxy/thread transport/copy_engine transport/gdrcopy transport/net transport/net_address transport/net_buffers
-    transport/net_end transport/net_flush transport/net_loan transport/net_memory transport/net_notice transport/net_register
-    transport/net_transport"
+net_sources="$played_sources tests/unit/test_net tests/unit/net_counts tests/unit/net_world tests/support/soft_wire
+    tests/support/soft_receive base/log proxy/queue proxy/thread transport/copy_engine transport/gdrcopy transport/net
+    transport/net_address transport/net_buffers transport/net_end transport/net_flush transport/net_loan transport/net_memory
+    transport/net_notice transport/net_register transport/net_transport"
 net_faulty="proxy/recv proxy/send transport/net_recv transport/net_send"
 agent_sources="tests/unit/test_agent_kernel tests/unit/agent_rank kernels/emulated_block base/types"
 agent_faulty="kernels/kernels_emulated core/command_ring"

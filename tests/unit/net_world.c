@@ -15,7 +15,8 @@
 
 #include "proxy/place.h"
 
-static const struct gf_wire_ops *const wires[] = { &gftest_soft_wire, NULL };
+const struct gf_wire_ops *net_world_wires[] = { &gftest_soft_wire, NULL };
+struct gf_wire_config net_world_wire_config;
 
 /* The harness has no hwloc. */
 void gf_place_self(int node, char *text)
@@ -36,12 +37,13 @@ static void open_node(struct net_world *w, int end, const struct net_want *want)
 {
     const struct gf_connector_shape shape = { .channels = want->channels, .slot_bytes = PLAY_SLOT_BYTES };
     struct net_node *node = &w->nodes[end];
-    const struct gf_net_config config = { .wires = wires, .group = want->group, .device_memory = want->device_memory,
-                                          .flush = want->flush, .zero_copy = want->zero_copy, .wire.log = &node->log };
+    struct gf_net_config config = { .wires = net_world_wires, .wire = net_world_wire_config, .group = want->group,
+                                    .device_memory = want->device_memory, .flush = want->flush, .zero_copy = want->zero_copy };
     struct gf_connector *c = &w->play.ends[end];
     struct gf_segment_name name;
 
     node->log = (struct gf_log){ .write = note_line, .ctx = node, .verbose = GF_LOG_PATH };
+    config.wire.log = &node->log;
     assert_int_equal(gf_proxy_create(w->device, &node->proxy, NULL), GF_OK);
     assert_int_equal(gf_net_create(&config, w->device, &node->net, NULL), GF_OK);
     assert_int_equal(gf_abort_open(&node->abort, 0, 1, &name, NULL), GF_OK);
@@ -108,6 +110,17 @@ void net_world_close(struct net_world *w)
         }
     }
     copied_device_close(w->device);
+}
+
+void net_world_expect_right(struct net_world *w)
+{
+    struct gf_reason why = { "" };
+
+    for (int end = 0; end < 2; end++) {
+        if (w->play.failed || gf_abort_check(&w->nodes[end].abort, &why) != GF_OK) {
+            fail_msg("%s", w->play.failed ? w->play.failed : why.text);
+        }
+    }
 }
 
 void net_world_await_sleep(const struct net_world *w, int end, uint64_t sleeps)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two nodes in one process, and one connection between them over the soft wire: each node has a proxy, a net and an abort page
+ * Two nodes in one process, and one connection between them over a wire: each node has a proxy, a net and an abort page
  * of its own, and knows of the other what the wire brings.
  */
 #ifndef GF_TESTS_UNIT_NET_WORLD_H
@@ -38,6 +38,10 @@ struct net_want {
     enum gf_choice zero_copy;
 };
 
+/* The wire of worlds to come, the soft one unless a test has another; and its settings. */
+extern const struct gf_wire_ops *net_world_wires[];
+extern struct gf_wire_config net_world_wire_config;
+
 /* As net_world_open, up to a connection that is set up at neither end. */
 void net_world_begin(struct net_world *w, const struct net_want *want);
 /* What is left to do then. */
@@ -49,6 +53,9 @@ void net_world_close(struct net_world *w);
 /* Sets up one end, or connects it to what the other told. */
 gf_status net_world_setup(struct net_world *w, int end, struct gf_reason *why);
 gf_status net_world_connect(struct net_world *w, int end, struct gf_reason *why);
+
+/* The test fails if the receiver complained, or one of them was aborted. */
+void net_world_expect_right(struct net_world *w);
 
 /* Until that end's proxy has gone to sleep once more than it had before. */
 void net_world_await_sleep(const struct net_world *w, int end, uint64_t sleeps);

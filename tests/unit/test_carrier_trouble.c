@@ -132,12 +132,22 @@ static void test_breaks_idle(void **state)
     carrier_world_close(&w);
 }
 
+/* What is added to a word of each credit. */
+static const struct spoilt { int word; uint64_t by; } spoilt_words[] = {
+    { 1, 1000 },                       /* the message's number */
+    { 2, 1 << 20 }, { 3, 1 << 20 },    /* which part of it: its offset and bytes */
+    { 4, 1ull << 40 },                 /* the address of where it goes, */
+    { 5, 1000 }, { 5, 7ull << 32 },    /* its key, and what kind of credit this is */
+    { 6, 1 << 20 },                    /* bytes of all of it */
+};
+static const struct spoilt *spoilt;
+
 static void spoil_credit(enum gftest_soft_kind kind, void *data, size_t bytes, uint32_t *immediate)
 {
     (void)bytes;
     (void)immediate;
     if (kind == GFTEST_SOFT_LINES) {
-        ((uint64_t *)data)[3] += 1 << 20;
+        ((uint64_t *)data)[spoilt->word] += spoilt->by;
     }
 }
 
@@ -148,19 +158,25 @@ static void spoil_notification(enum gftest_soft_kind kind, void *data, size_t by
     *immediate += kind == GFTEST_SOFT_NOTIFY ? 2 : 0;
 }
 
+static void expect_noticed(gftest_soft_tamper *tamper)
+{
+    struct carrier_world w;
+
+    carrier_world_open(&w, GF_CHOICE_YES, play_seed());
+    gftest_soft_wants.tamper = tamper;
+    expect_trouble(&w, true);
+    carrier_world_close(&w);
+}
+
 static void test_wrong_words(void **state)
 {
-    static void (*const spoil[])(enum gftest_soft_kind, void *, size_t, uint32_t *) = { spoil_credit, spoil_notification };
+    enum { COUNT = sizeof spoilt_words / sizeof *spoilt_words };
 
     (void)state;
-    for (int i = 0; i < 2; i++) {
-        struct carrier_world w;
-
-        carrier_world_open(&w, GF_CHOICE_YES, play_seed());
-        gftest_soft_wants.tamper = spoil[i];
-        expect_trouble(&w, true);
-        carrier_world_close(&w);
+    for (spoilt = spoilt_words; spoilt < spoilt_words + COUNT; spoilt++) {
+        expect_noticed(spoil_credit);
     }
+    expect_noticed(spoil_notification);
 }
 
 int main(void)

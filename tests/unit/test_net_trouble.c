@@ -336,6 +336,8 @@ static void expect_disagreement(int end, void (*spoil)(struct gf_blob *), const 
 static void spoil_magic(struct gf_blob *blob) { blob->bytes[0] ^= 1; }
 static void spoil_wire(struct gf_blob *blob) { memcpy(blob->bytes + sizeof(struct gf_wire_shape), "verbs", 6); }
 static void spoil_group(struct gf_blob *blob) { blob->bytes[sizeof(struct gf_wire_shape) + 16] ^= 2; }
+static void spoil_lanes(struct gf_blob *blob) { blob->bytes[sizeof(struct gf_wire_shape) + 20] ^= 1; }
+static void spoil_slots_bytes(struct gf_blob *blob) { blob->bytes[sizeof(struct gf_wire_shape) + 32] ^= 1; }
 static void spoil_rest(struct gf_blob *blob) { blob->rest_bytes--; }
 static void spoil_all_rest(struct gf_blob *blob) { blob->rest_bytes = 0; }
 
@@ -346,6 +348,8 @@ static void test_disagreements(void **state)
         expect_disagreement(end, spoil_magic, "unknown form");
         expect_disagreement(end, spoil_wire, "uses verbs");
         expect_disagreement(end, spoil_group, "3 lanes of 3 channels");
+        expect_disagreement(end, spoil_lanes, "2 lanes of 1 channels");
+        expect_disagreement(end, spoil_slots_bytes, "3 lanes of 1 channels");
         expect_disagreement(end, spoil_rest, "told no addresses");
         expect_disagreement(end, spoil_all_rest, "told no addresses");
     }

@@ -4,7 +4,8 @@
 # in.
 if HAVE_VERBS
 if HAVE_CMOCKA
-check_PROGRAMS += tests/vm/test_verbs tests/vm/test_verbs_adapters tests/vm/test_verbs_pairs tests/vm/test_verbs_settings
+check_PROGRAMS += tests/vm/test_verbs tests/vm/test_verbs_adapters tests/vm/test_verbs_pairs tests/vm/test_verbs_settings \
+    tests/vm/test_verbs_net
 tests_vm_test_verbs_SOURCES = tests/vm/test_verbs.c tests/unit/wire_ends.c tests/unit/wire_ends.h
 tests_vm_test_verbs_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CPPFLAGS)
 tests_vm_test_verbs_LDFLAGS = $(AM_LDFLAGS) -no-install
@@ -21,6 +22,10 @@ tests_vm_test_verbs_adapters_SOURCES = tests/vm/test_verbs_adapters.c tests/unit
 tests_vm_test_verbs_adapters_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CPPFLAGS)
 tests_vm_test_verbs_adapters_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_vm_test_verbs_adapters_LDADD = libgfcore.la libgpufifo.la $(CMOCKA_LIBS)
+tests_vm_test_verbs_net_SOURCES = tests/vm/test_verbs_net.c tests/unit/net_counts.c tests/unit/net_counts.h $(tests_net_sources)
+tests_vm_test_verbs_net_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CPPFLAGS)
+tests_vm_test_verbs_net_LDFLAGS = $(AM_LDFLAGS) -no-install
+tests_vm_test_verbs_net_LDADD = $(tests_core_libs) -ldl
 # A sanitizer under the machine's emulation takes more than a minute.
 if !GF_SANITIZE
 TESTS += tests/vm/verbs.sh tests/vm/adapters.sh tests/vm/nodes.sh

@@ -6,7 +6,7 @@ set -u
 
 machine=${srcdir:-.}/tests/vm/verbs_vm.sh
 tests=("tests/vm/test_verbs" "tests/vm/test_verbs_settings" "tests/vm/test_verbs_pairs" "tests/vm/test_verbs_adapters"
-    "tests/unit/test_wire verbs")
+    "tests/vm/test_verbs_net" "tests/unit/test_wire verbs")
 
 cd "$GF_BUILDDIR" || exit 99
 # shellcheck disable=SC2016
