@@ -46,6 +46,10 @@ enum gf_agent_use { GF_AGENT_OFF, GF_AGENT_AUTO, GF_AGENT_FIXED };
  * is. */
 enum gf_force_net { GF_NET_OFF, GF_NET_VERBS, GF_NET_UCX, GF_NET_ANY };
 
+/* How blocking collectives that move blocks go whose ranks are on several nodes. AUTO: by messages between device buffers from
+ * between_bytes on; OFF: staged; MESSAGES: by these always. */
+enum gf_between_nodes { GF_BETWEEN_AUTO, GF_BETWEEN_OFF, GF_BETWEEN_MESSAGES };
+
 enum { GF_AGENT_US_MOST = 60000 };
 enum { GF_NODE_BYTES = 64 };
 
@@ -69,6 +73,8 @@ struct gf_config {
     uint32_t agent_start_us;       /* how long a launch of it may take to begin, before others do its work */
     enum gf_force_net net;
     size_t net_bytes;              /* with ranks on several nodes: shorter messages are staged */
+    enum gf_between_nodes between_nodes;
+    size_t between_bytes;          /* of AUTO: the least block that a rank sends or receives */
     int channels;                  /* most blocks a call may use, 0 = by the device's share */
     bool by_fd;                    /* memory that only a file descriptor shares is mapped by peers, too */
     uint64_t deadline_ms;          /* a kernel's spin without progress, 0 = none */

@@ -19,12 +19,14 @@ static const char *reason_against_nodes(mca_coll_gpufifo_module_t *module)
     struct gf_cards *cards = mca_coll_gpufifo_component.pt2pt.cards;
     const struct gf_agree_map *map;
 
-    if (mca_coll_gpufifo_component.config.net == GF_NET_OFF) {
+    if (!gf_nodes_may_be_native()) {
         return "its ranks are on several nodes";
     }
     for (int rank = 0; rank < ompi_comm_size(module->comm) && cards; rank++) {
-        if (gf_card_of(cards, module->comm, rank)->net != gf_card_mine(cards)->net) {
-            return "its ranks are on several nodes, and differ in coll_gpufifo_net";
+        const struct gf_card *card = gf_card_of(cards, module->comm, rank), *mine = gf_card_mine(cards);
+
+        if (card->net != mine->net || card->between_nodes != mine->between_nodes) {
+            return "its ranks are on several nodes, and differ in coll_gpufifo_net or coll_gpufifo_between_nodes";
         }
     }
     map = gf_agree_map_of(module);
@@ -368,7 +370,7 @@ bool gf_agree_spans_nodes(mca_coll_gpufifo_module_t *module)
 {
     const struct gf_agree_map *map;
 
-    if (mca_coll_gpufifo_component.config.net == GF_NET_OFF || OMPI_COMM_IS_INTER(module->comm)) {
+    if (!gf_nodes_may_be_native() || OMPI_COMM_IS_INTER(module->comm)) {
         return false;
     }
     map = gf_agree_map_of(module);

@@ -41,7 +41,7 @@
  * is settled. Such a call may be made before the board is there: it is shown when that comes, and what the rank says of its past
  * then ends before the first call without a verdict.
  *
- * Several nodes (where coll_gpufifo_net lets them be native). Each node has a board, made by its lowest rank, its leader, when
+ * Several nodes (where gf_nodes_may_be_native lets them). Each node has a board, made by its lowest rank, its leader, when
  * the communicator's leader announces its own. A host rank on a node's board makes the node's ranks stage as above, at once.
  * Where all lines have s, the verdict is the ballot's (ballot.h): the node's leader says YES to s and waits; the
  * communicator's leader alone decides, once every node has said YES to s, or one NO; each node's leader writes the verdict on
@@ -144,7 +144,7 @@ enum gf_agree_verdict gf_agree_ask_later(mca_coll_gpufifo_module_t *module, stru
 /* Where the board is not there yet: sends and takes messages that bring it. By threads that may call MPI. */
 void gf_agree_look_for_board(const mca_coll_gpufifo_module_t *module);
 
-/* Are its ranks on several nodes, and may they be native all the same? Where coll_gpufifo_net is off that is not looked up. */
+/* Are its ranks on several nodes, and may they be native all the same? Where no setting lets them that is not looked up. */
 bool gf_agree_spans_nodes(mca_coll_gpufifo_module_t *module);
 
 /* For the mailbox, under the component's lock. Makes the board at the leader of this node, or attaches it at a member; does

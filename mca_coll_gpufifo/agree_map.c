@@ -20,14 +20,15 @@ static bool all_are_ours(ompi_communicator_t *comm)
 /* The node of each rank, zeroed before. Returns how many nodes there are; 0: not known. */
 static int number_nodes(ompi_communicator_t *comm, int *node)
 {
-    if (mca_coll_gpufifo_component.config.net == GF_NET_OFF || all_are_ours(comm)) {
+    if (!gf_nodes_may_be_native() || all_are_ours(comm)) {
         return 1;
     }
     return ompi_comm_size(comm) <= GF_MAX_RANKS ? gf_nodes_number(comm, node) : 0;
 }
 
-static void sort_by_node(struct gf_agree_map *map, const int *node, int size, int me)
+static void sort_by_node(struct gf_agree_map *map, int size, int me)
 {
+    const int *node = map->node_of;
     int known = 0;
 
     map->node = node[me];
@@ -45,20 +46,16 @@ static void sort_by_node(struct gf_agree_map *map, const int *node, int size, in
 static struct gf_agree_map *map_new(ompi_communicator_t *comm)
 {
     size_t size = (size_t)ompi_comm_size(comm);
-    struct gf_agree_map *map = calloc(1, sizeof *map + 2 * size * sizeof map->ranks[0]);
-    int *node = calloc(size, sizeof *node);
+    struct gf_agree_map *map = calloc(1, sizeof *map + 3 * size * sizeof map->ranks[0]);
 
-    if (map && node) {
+    if (map) {
         map->leaders = map->ranks + size;
-        map->nodes = number_nodes(comm, node);
+        map->node_of = map->leaders + size;
+        map->nodes = number_nodes(comm, map->node_of);
         if (map->nodes > 0) {
-            sort_by_node(map, node, (int)size, ompi_comm_rank(comm));
+            sort_by_node(map, (int)size, ompi_comm_rank(comm));
         }
-    } else {
-        free(map);
-        map = NULL;
     }
-    free(node);
     return map;
 }
 

@@ -14,6 +14,7 @@ struct gf_agree_map {
     int members;                         /* ranks on this node */
     int place;                           /* this rank's among them: its line on the board */
     int *leaders;                        /* by node: its lowest rank */
+    int *node_of;                        /* by rank: its node */
     int ranks[];                         /* those on this node, in their order */
 };
 

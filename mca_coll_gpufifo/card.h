@@ -25,14 +25,15 @@ struct gf_card {
     unsigned char cookie[GF_COOKIE_BYTES];
     struct gf_node_name node;
     int32_t net;                                   /* coll_gpufifo_net: enum gf_force_net */
+    int32_t between_nodes;                         /* coll_gpufifo_between_nodes is not off: 1, else 0 */
     struct gf_segment_name page;                   /* bytes 0: it could not be made, and so nothing else could */
 };
 
 /* Cards that this process knows, its own included; one a process; any thread. */
 struct gf_cards;
 
-/* While the component opens: makes this process's card, with the node and net of config, and publishes it. From then on its peers
- * may send RTSs: the interposition must follow. Null: nothing was published. */
+/* While the component opens: makes this process's card, of what config says, and publishes it. From then on its peers may send
+ * RTSs: the interposition must follow. Null: nothing was published. */
 struct gf_cards *gf_cards_publish(const mca_base_component_t *component, const struct gf_config *config);
 void gf_cards_destroy(struct gf_cards *cards);
 

@@ -2,7 +2,8 @@
 #
 # The component: opening and settings, modules, the agreement between ranks, and what of MPI maps to what of ours.
 mca_coll_gpufifo_la_SOURCES += \
-    mca_coll_gpufifo/component.c mca_coll_gpufifo/params.c mca_coll_gpufifo/pvars.c mca_coll_gpufifo/pvars.h \
+    mca_coll_gpufifo/component.c mca_coll_gpufifo/params.c mca_coll_gpufifo/params_nodes.c \
+    mca_coll_gpufifo/pvars.c mca_coll_gpufifo/pvars.h \
     mca_coll_gpufifo/tuned_sizes.c mca_coll_gpufifo/tuned_sizes.h \
     mca_coll_gpufifo/choice.c mca_coll_gpufifo/choice.h mca_coll_gpufifo/number.c mca_coll_gpufifo/number.h \
     mca_coll_gpufifo/module.c mca_coll_gpufifo/module.h mca_coll_gpufifo/ordered.c mca_coll_gpufifo/ordered.h \
@@ -27,6 +28,9 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/mapped_pack.c mca_coll_gpufifo/mapped_pack.h \
     mca_coll_gpufifo/neighbours.c mca_coll_gpufifo/neighbours.h \
     mca_coll_gpufifo/reduction.c mca_coll_gpufifo/reduction.h \
+    mca_coll_gpufifo/between/messages.c mca_coll_gpufifo/between/messages.h \
+    mca_coll_gpufifo/between/exchange.c mca_coll_gpufifo/between/exchange.h \
+    mca_coll_gpufifo/between/spread.c mca_coll_gpufifo/between/spread.h \
     mca_coll_gpufifo/coll/allreduce.c
 
 # Open MPI may be calling back when it closes the component: a thread of its own that releases memory, or somebody who put a

@@ -7,6 +7,7 @@
 #include "ompi/mca/pml/pml.h"
 
 #include "mca_coll_gpufifo/mailbox.h"
+#include "mca_coll_gpufifo/nodes.h"
 
 /* A message on its way out. */
 typedef struct parcel_t {
@@ -41,11 +42,12 @@ static bool is_source(int rank)
 static bool list_sources(struct gf_mail *mail)
 {
     int ranks = ompi_comm_size(world()), near = 0;
-    bool any = mca_coll_gpufifo_component.config.net != GF_NET_OFF && ranks > 1;
+    bool any;
 
-    for (int rank = 0; rank < ranks && !any; rank++) {
+    for (int rank = 0; rank < ranks; rank++) {
         near += is_source(rank);
     }
+    any = gf_nodes_may_be_native() && near + 1 < ranks;
     mail->sources = calloc((size_t)near + 1, sizeof *mail->sources);
     for (int rank = 0; rank < ranks && mail->sources && !any; rank++) {
         if (is_source(rank)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Carries the mailbox's messages (mailbox.h) between the processes of this job: those on this node, or, where coll_gpufifo_net is
- * set, all. What is posted goes with the next exchange, for the PML is never called under a lock.
+ * Carries the mailbox's messages (mailbox.h) between the processes of this job: those on this node, or, where ranks of
+ * several may be native, all. What is posted goes with the next exchange, for the PML is never called under a lock.
  *
  * Threads: any; one at a time exchanges, and others pass.
  */

@@ -4,6 +4,7 @@
  */
 #include "mca_coll_gpufifo/mapped.h"
 
+#include "mca_coll_gpufifo/between/exchange.h"
 #include "mca_coll_gpufifo/flight.h"
 #include "mca_coll_gpufifo/mapped_blocks.h"
 
@@ -24,6 +25,7 @@ static const char *describe(struct gf_native_call *native)
     const char *reason = gf_mapped_blocks(native->stage, call->kind, call->root, native->module->comm, x, &call->packing);
 
     if (!reason) {
+        native->block = native->between_nodes ? gf_between_block(x, native->module->comm) : 0;
         x->name = native->function;
         native->ordinal = x->recv.address ? x->recv.where.ordinal : x->send.address ? x->send.where.ordinal : -1;
     }
@@ -58,13 +60,31 @@ static gf_status run(struct gf_native_call *native, struct gf_reason *why)
     return status;
 }
 
+/* The same by messages. */
+static int run_between_nodes(struct gf_native_call *native)
+{
+    struct call *call = (struct call *)native;
+    struct gf_reason why = {""};
+    gf_status status = gf_mapped_pack(&call->packing, &why);
+    int result = MPI_SUCCESS;
+
+    if (status == GF_OK) {
+        gf_pvars_count(&mca_coll_gpufifo_component.pvars, GF_PATH_MESSAGES, gf_native_bytes(native->stage));
+        result = gf_between_exchange(native->module, call->kind, call->root, native->function, call->exchange);
+    }
+    if (status == GF_OK && result == MPI_SUCCESS) {
+        status = gf_mapped_unpack(&call->packing, &why);
+    }
+    return status == GF_OK ? result : gf_error_to_mpi(status, &why, native->module->comm, native->function);
+}
+
 /* Host calls come here, too, and shall not pay for clearing the exchange: gf_mapped_blocks fills it. */
 bool gf_mapped_run(struct gf_stage_call *stage, enum gf_exchange_kind kind, int root, const char *function,
                    mca_coll_base_module_t *base)
 {
     struct gf_exchange exchange;
     struct call call = {.native = {.stage = stage, .module = (mca_coll_gpufifo_module_t *)base, .function = function,
-                                   .describe = describe, .run = run},
+                                   .describe = describe, .run = run, .run_between_nodes = run_between_nodes},
                         .kind = kind, .root = root, .exchange = &exchange};
 
     bool done = gf_native_call_run(&call.native);

@@ -38,7 +38,7 @@ typedef struct mca_coll_gpufifo_component_t {
     int priority;
     int device_choice;                 /* enum gf_device_choice; an int, for the MCA variable */
     int pull;                          /* enum gf_force_pull */
-    int transport, algorithm, protocol, simple_buffer, mapped, net;    /* the enums of config, likewise */
+    int transport, algorithm, protocol, simple_buffer, mapped, net, between_nodes;     /* the enums of config, likewise */
     char *fault, *agent, *node, *tuning;
     struct gf_tuning *tuning_table;    /* which the file `tuning` has, null: none; config.tuning */
     struct gf_config config;
@@ -80,6 +80,12 @@ int gf_params_register(mca_coll_gpufifo_component_t *component);
 /* Registers one of them, as gf_params_register does. values: of an enumeration, whose first word is the default; null: none. */
 void gf_params_register_variable(const char *name, const char *help, mca_base_var_type_t type,
                                  const mca_base_var_enum_value_t *values, mca_base_var_info_lvl_t level, void *storage);
+/* An amount that Open MPI read from a negative number is reported and replaced. */
+void gf_params_check_amount(const char *name, size_t *amount, size_t instead);
+/* The part of params_nodes.c in registering, in gf_params_apply_card and in gf_params_apply. */
+void gf_params_register_nodes(mca_coll_gpufifo_component_t *component);
+void gf_params_apply_nodes(mca_coll_gpufifo_component_t *component);
+void gf_params_check_nodes(mca_coll_gpufifo_component_t *component);
 /* Fills component->config from the variables and checks it; before that, what the card (card.h) tells of it, and what messages go
  * by. */
 void gf_params_apply_card(mca_coll_gpufifo_component_t *component);
@@ -124,6 +130,7 @@ typedef struct mca_coll_gpufifo_module_t {
     struct gf_flights *flights;        /* native calls that nobody waits for; null until the first (flight.h) */
     struct gf_turns *turns;            /* of persistent operations; null until the first native one (turns.h) */
     struct gf_log log;                 /* of device_comm: lines that are the same on all ranks come from rank 0 only */
+    bool told_between_nodes[2];        /* the log has told of a call between nodes: a staged one, one by messages (native.c) */
     bool told_staged;                  /* the log has told of a staged call (stage.c); under the component's lock */
     bool never_native;                 /* decided by all ranks: stage for ever; the reason was logged */
 } mca_coll_gpufifo_module_t;

@@ -95,8 +95,16 @@ gf_status gf_native_comm(mca_coll_gpufifo_module_t *module, int ordinal, struct 
     return GF_OK;
 }
 
-int gf_native_refuse(const mca_coll_gpufifo_module_t *module, const char *function, size_t amount, const char *unit,
-                     const char *reason)
+/* Of what becomes of a call between nodes: rank 0 tells the first time where paths are asked for. */
+static enum gf_log_level level_between_nodes(mca_coll_gpufifo_module_t *module, bool by_messages)
+{
+    bool told = module->told_between_nodes[by_messages];
+
+    module->told_between_nodes[by_messages] = true;
+    return !told && ompi_comm_rank(module->comm) == 0 ? GF_LOG_PATH : GF_LOG_CALL;
+}
+
+int gf_native_refuse(mca_coll_gpufifo_module_t *module, const char *function, size_t amount, const char *unit, const char *reason)
 {
     struct gf_reason why;
 
@@ -104,7 +112,8 @@ int gf_native_refuse(const mca_coll_gpufifo_module_t *module, const char *functi
         gf_reason_set(&why, "strict: this call would be staged through host memory: %s", reason);
         return gf_error_to_mpi(GF_ERR_UNSUPPORTED, &why, module->comm, function);
     }
-    gf_log(&mca_coll_gpufifo_component.log, GF_LOG_CALL, "%s: rank %d, %s, %zu %s: staged through host memory: %s",
+    gf_log(&mca_coll_gpufifo_component.log, gf_agree_spans_nodes(module) ? level_between_nodes(module, false) : GF_LOG_CALL,
+           "%s: rank %d, %s, %zu %s: staged through host memory: %s",
            gf_mpi_comm_name(module->comm), ompi_comm_rank(module->comm), function, amount, unit, reason);
     return MPI_SUCCESS;
 }
@@ -120,6 +129,18 @@ static bool refuse(const struct gf_native_call *call, const char *reason)
 static bool fail(const struct gf_native_call *call, gf_status status, const struct gf_reason *why)
 {
     call->stage->result = gf_error_to_mpi(status, why, call->module->comm, call->function);
+    return true;
+}
+
+/* All ranks can. */
+static bool run_between_nodes(struct gf_native_call *call)
+{
+    mca_coll_gpufifo_module_t *module = call->module;
+
+    gf_log(&mca_coll_gpufifo_component.log, level_between_nodes(module, true),
+           "%s: rank %d, %s, blocks of up to %zu bytes: by messages between device buffers, since its ranks are on several nodes",
+           gf_mpi_comm_name(module->comm), ompi_comm_rank(module->comm), call->function, call->block);
+    call->stage->result = call->run_between_nodes(call);
     return true;
 }
 
@@ -147,7 +168,7 @@ static bool agree_and_run(struct gf_native_call *call)
 
     switch (gf_agree_enter_device(module, &status, &why)) {
     case GF_AGREE_NATIVE:
-        return run_natively(call);
+        return call->between_nodes ? run_between_nodes(call) : run_natively(call);
     case GF_AGREE_UNKNOWN:
         return fail(call, status, &why);
     default:
@@ -177,18 +198,37 @@ static const char *reason_against_later(const struct gf_native_call *call)
                                                    : "the saved component orders its operations in a way that is not known here";
 }
 
+/* Of one whose ranks are on several nodes, for which there are messages alone. A rank without data leaves it to the others. */
+static const char *reason_against_messages(const struct gf_native_call *call)
+{
+    const struct gf_config *config = &mca_coll_gpufifo_component.config;
+
+    if (!call->run_between_nodes || call->saved || config->between_nodes == GF_BETWEEN_OFF) {
+        return "its ranks are on several nodes";
+    }
+    if (!mca_coll_gpufifo_component.pt2pt.installed) {
+        return "its ranks are on several nodes, and messages take no device buffers";
+    }
+    if (config->between_nodes == GF_BETWEEN_AUTO && call->block > 0 && call->block < config->between_bytes) {
+        return "its ranks are on several nodes, and its blocks are shorter than coll_gpufifo_between_bytes";
+    }
+    return NULL;
+}
+
 /* Why this rank's part cannot be native, or null. */
 static const char *reason_against(struct gf_native_call *call)
 {
     const mca_coll_gpufifo_module_t *module = call->module;
+
+    call->between_nodes = gf_agree_spans_nodes(call->module);
     const char *reason = call->describe(call);
 
+    if (!reason && call->between_nodes) {
+        return reason_against_messages(call);
+    }
     if (!reason && call->ordinal < 0) {
         call->ordinal = gf_module_has_device(module) ? module->device_ordinal : gf_component_only_device();
         reason = call->ordinal < 0 ? "this rank has no data to tell its device by" : NULL;
-    }
-    if (!reason && gf_agree_spans_nodes(call->module)) {
-        return "its ranks are on several nodes";
     }
     if (!reason && gf_module_has_other_device(module, call->ordinal)) {
         return "this rank's buffers are on another device than before";

@@ -24,7 +24,7 @@ gf_status gf_native_comm_make(mca_coll_gpufifo_module_t *module, gf_comm **comm,
 
 /* This rank stages a call, for a reason. MPI_SUCCESS: it may, and where calls are asked for a line tells of it; else the MPI
  * error that strictness makes of it. amount, unit: of what the call moves. */
-int gf_native_refuse(const mca_coll_gpufifo_module_t *module, const char *function, size_t amount, const char *unit,
+int gf_native_refuse(mca_coll_gpufifo_module_t *module, const char *function, size_t amount, const char *unit,
                      const char *reason);
 
 /* A call that may be native where coll_gpufifo_mapped asks for it, and may be staged. Filled by the caller. */
@@ -33,11 +33,16 @@ struct gf_native_call {
     mca_coll_gpufifo_module_t *module;
     const char *function;              /* MPI's name of it */
     int ordinal;                       /* of the device that has this rank's buffers; -1: any will do. By describe */
+    bool between_nodes;                /* its ranks are on several nodes, which may be native; by gf_native_call_run */
+    size_t block;                      /* where they are: most bytes that go to, or come from, another rank; by describe */
     bool device;                       /* this rank has device buffers, else no data at all; by gf_native_call_run */
     /* What this rank's part is; or why it has none that is native, which counts as host buffers: then all ranks stage. */
     const char *(*describe)(struct gf_native_call *call);
     /* Collective, when all ranks can: does it over module->device_comm, and counts it. */
     gf_status (*run)(struct gf_native_call *call, struct gf_reason *why);
+    /* Collective, when all ranks can, where they are on several nodes: does it by messages and counts it. MPI_SUCCESS, or an
+     * error of MPI that was reported. Null: such calls are staged. */
+    int (*run_between_nodes)(struct gf_native_call *call);
     /* Of a non-blocking or persistent one, in place of run: its flight, filled and on the heap; null: no memory. */
     struct gf_flight *(*board)(struct gf_native_call *call);
     const struct gf_saved_call *saved; /* of those: what staging it would call, after another rank or the buffers failed it */

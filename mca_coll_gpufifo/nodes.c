@@ -32,6 +32,13 @@ static int number_of(const struct gf_card *card, ompi_communicator_t *comm, cons
     return nodes;
 }
 
+bool gf_nodes_may_be_native(void)
+{
+    const struct gf_config *config = &mca_coll_gpufifo_component.config;
+
+    return config->net != GF_NET_OFF || config->between_nodes != GF_BETWEEN_OFF;
+}
+
 int gf_nodes_number(ompi_communicator_t *comm, int *node)
 {
     int nodes = 0;

@@ -18,4 +18,7 @@ bool gf_node_is_ours(ompi_communicator_t *comm, int rank);
  * compares each with those of other nodes: for communicators of up to GF_MAX_RANKS. */
 int gf_nodes_number(ompi_communicator_t *comm, int *node);
 
+/* May calls be native whose ranks are on several nodes? If not, no rank looks for a word of another node. */
+bool gf_nodes_may_be_native(void);
+
 #endif

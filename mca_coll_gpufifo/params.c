@@ -20,7 +20,6 @@ enum { SLOT_LOWEST = GF_LINE, SLOT_HIGHEST = 64 << 20 };
 enum {
     DEFAULT_PRIORITY = 90,
     DEFAULT_ONE_SHOT_BYTES = 512 << 10,
-    DEFAULT_NET_BYTES = 1 << 20,   /* until it is measured */
     HIGHEST_BASE_PRIORITY = 40     /* of the components that any Open MPI comes with, all algorithms: inter; tuned has 30 */
 };
 
@@ -43,8 +42,6 @@ static const mca_base_var_enum_value_t pull_values[] = {
     {GF_FORCE_PULL_AUTO, "auto"}, {GF_FORCE_PULL_KERNEL, "kernel"}, {GF_FORCE_PULL_COPY_ENGINE, "copy_engine"}, {0, NULL}};
 static const mca_base_var_enum_value_t mapped_values[] = {
     {GF_MAPPED_AUTO, "auto"}, {GF_MAPPED_OFF, "off"}, {GF_MAPPED_KERNEL, "kernel"}, {GF_MAPPED_COPY, "copy"}, {0, NULL}};
-static const mca_base_var_enum_value_t net_values[] = {
-    {GF_NET_OFF, "off"}, {GF_NET_VERBS, "verbs"}, {GF_NET_UCX, "ucx"}, {GF_NET_ANY, "auto"}, {0, NULL}};
 static const mca_base_var_enum_value_t verbose_values[] = {
     {GF_LOG_WARN, "warnings"}, {GF_LOG_PATH, "paths"}, {GF_LOG_CALL, "calls"}, {GF_LOG_DEBUG, "debug"}, {0, NULL}};
 
@@ -181,21 +178,6 @@ static void register_sizes(mca_coll_gpufifo_component_t *component)
         MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_9, &component->fault);
 }
 
-static void register_nodes(mca_coll_gpufifo_component_t *component)
-{
-    gf_params_register_variable("net",
-        "How large calls of MPI_Allreduce and large messages between nodes go: off (through host memory and MPI), verbs, ucx, or "
-        "auto (verbs where it can be had, else ucx). All ranks must have the same value",
-        MCA_BASE_VAR_TYPE_INT, net_values, OPAL_INFO_LVL_4, &component->net);
-    gf_params_register_variable("net_bytes",
-        "Least message in bytes that goes so where ranks are on several nodes; shorter ones go through host memory and MPI",
-        MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_5, &component->config.net_bytes);
-    gf_params_register_variable("node",
-        "A name for the node of this process, in place of the machine: ranks with different names share no memory, as if they "
-        "were on two machines. For containers, and for tests on one machine. Each rank may have its own",
-        MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_6, &component->node);
-}
-
 static void set_defaults(mca_coll_gpufifo_component_t *component)
 {
     component->priority = DEFAULT_PRIORITY;
@@ -208,13 +190,11 @@ static void set_defaults(mca_coll_gpufifo_component_t *component)
     component->mapped = GF_MAPPED_AUTO;
     component->fault = NULL;
     component->agent = "auto";
-    component->node = NULL;
     component->tuning = NULL;
-    component->net = GF_NET_OFF;
     component->log.verbose = GF_LOG_WARN;
     component->config = (struct gf_config){
         .one_shot_bytes = DEFAULT_ONE_SHOT_BYTES, .ll_slot_bytes = 64 * 1024, .simple_slot_bytes = 128 * 1024,
-        .agent_blocks = 0, .agent_start_us = 300, .net_bytes = DEFAULT_NET_BYTES,
+        .agent_blocks = 0, .agent_start_us = 300,
     };
     gf_pipe_config_default(&component->pipe);
 }
@@ -226,23 +206,14 @@ int gf_params_register(mca_coll_gpufifo_component_t *component)
     gf_tuned_sizes_default(component);
     register_choices(component);
     register_sizes(component);
-    register_nodes(component);
+    gf_params_register_nodes(component);
     gf_net_params_register(&component->net_params);
     return OMPI_SUCCESS;
 }
 
 void gf_params_apply_card(mca_coll_gpufifo_component_t *component)
 {
-    enum gf_force_net net = (enum gf_force_net)component->net;
-
-    component->config.net = gf_net_params_can(net) ? net : GF_NET_OFF;
-    const char *name = component->node ? component->node : "";
-
-    if (strlen(name) < sizeof component->config.node) {
-        strcpy(component->config.node, name);
-    } else if (gf_speaks_for_node()) {
-        gf_show_help("bad-node", name, sizeof component->config.node - 1);
-    }
+    gf_params_apply_nodes(component);
     gf_tuned_sizes_apply(component);
 }
 
@@ -264,7 +235,7 @@ static void check_slot(const char *name, size_t *bytes)
 }
 
 /* Open MPI reads a negative number as an enormous one. */
-static void check_amount(const char *name, size_t *amount, size_t instead)
+void gf_params_check_amount(const char *name, size_t *amount, size_t instead)
 {
     if (*amount <= PTRDIFF_MAX) {
         return;
@@ -280,11 +251,10 @@ static void check_amounts(mca_coll_gpufifo_component_t *component)
     const struct gf_message_sizes sizes = gf_message_sizes_of(component->tuning_table);
     size_t deadline_ms = component->config.deadline_ms;
 
-    check_amount("coll_gpufifo_one_shot_bytes", &component->config.one_shot_bytes, DEFAULT_ONE_SHOT_BYTES);
-    check_amount("coll_gpufifo_net_bytes", &component->config.net_bytes, DEFAULT_NET_BYTES);
-    check_amount("coll_gpufifo_pack_bytes", &component->pack_bytes, sizes.pack);
-    check_amount("coll_gpufifo_agent_message_bytes", &component->agent_message_bytes, sizes.agent);
-    check_amount("coll_gpufifo_deadline_ms", &deadline_ms, 0);
+    gf_params_check_amount("coll_gpufifo_one_shot_bytes", &component->config.one_shot_bytes, DEFAULT_ONE_SHOT_BYTES);
+    gf_params_check_amount("coll_gpufifo_pack_bytes", &component->pack_bytes, sizes.pack);
+    gf_params_check_amount("coll_gpufifo_agent_message_bytes", &component->agent_message_bytes, sizes.agent);
+    gf_params_check_amount("coll_gpufifo_deadline_ms", &deadline_ms, 0);
     component->config.deadline_ms = deadline_ms;
 }
 
@@ -379,9 +349,7 @@ void gf_params_apply(mca_coll_gpufifo_component_t *component)
     check_slot("coll_gpufifo_simple_slot_bytes", &config->simple_slot_bytes);
     check_pipe(&component->pipe);
     gf_net_params_check(&component->net_params);
-    if (!gf_net_params_can((enum gf_force_net)component->net) && gf_speaks_for_node()) {
-        gf_show_help("no-net");
-    }
+    gf_params_check_nodes(component);
     if (config->channels < 0 || config->channels > GF_MAX_CHANNELS) {
         if (gf_speaks_for_node()) {
             gf_show_help("bad-channels", config->channels, GF_MAX_CHANNELS);

@@ -23,6 +23,7 @@ static const struct {
         "run by a kernel of each rank that reduces from the buffers of all, other than allreduce"},
     [GF_PATH_HOST_SEQUENCED] = {"host_sequenced",
                                 "run by copies and kernels that the host puts in order, where kernels must not wait"},
+    [GF_PATH_MESSAGES] = {"messages", "made of messages between device buffers, where ranks are on several nodes"},
     [GF_PATH_LOCAL] = {"local", "run as one copy on the device"},
     [GF_PATH_STAGED] = {"staged", "staged through host memory to the component that was selected before gpufifo"},
     [GF_PATH_PT2PT_STAGED] = {"pt2pt_staged", "packed to or unpacked from host memory, in which the PML moved them"},

@@ -73,6 +73,9 @@ static const char *reason_against(struct call *call)
         !gf_op_allowed(call->type, call->op)) {
         return not_here;
     }
+    if (gf_agree_spans_nodes(call->module) && mca_coll_gpufifo_component.config.net == GF_NET_OFF) {
+        return "its ranks are on several nodes";
+    }
     if (gf_agree_spans_nodes(call->module) &&
         call->count * gf_type_size(call->type) < mca_coll_gpufifo_component.config.net_bytes) {
         return "over several nodes it is shorter than coll_gpufifo_net_bytes";

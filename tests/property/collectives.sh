@@ -6,6 +6,8 @@
 . "${srcdir:-.}/tests/mpi/runs.sh"
 . "${srcdir:-.}/tests/property/settings.sh"
 
+nodes=$(cd "$runs_folder" && pwd)/own_node.sh
+
 case ${GF_SANITIZER:-no} in
 no) runs=8 rounds=150 ;;
 *) runs=3 rounds=50 ;;
@@ -24,8 +26,13 @@ for round in $(seq "${PROPERTY_RUNS:-$runs}"); do
     pack=$picked
     pick 0 0 1
     deterministic=$picked
+    pick "a a a a a" "a a a a a" "a b a c b"
+    names=$picked
+    pick auto messages
+    between=$picked
     run "$ranks" "$device" "+seed=$round" mapped="$mapped" transport="$transport" pack_bytes="$pack" \
-        deterministic="$deterministic" \
-        tests/property/collectives_property --seed "$((seed / 65536 * 1000))" --rounds "${PROPERTY_ROUNDS:-$rounds}"
+        deterministic="$deterministic" between_nodes="$between" \
+        "$nodes" "$names" "$GF_BUILDDIR/tests/property/collectives_property" \
+        --seed "$((seed / 65536 * 1000))" --rounds "${PROPERTY_ROUNDS:-$rounds}"
 done
 finish

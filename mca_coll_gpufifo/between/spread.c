@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Who passes what on to whom.
+ */
+#include "mca_coll_gpufifo/between/spread.h"
+
+/* A broadcast goes in segments of so many bytes, or longer ones where it would have too many; so many of them may be under way
+ * from the root to each of its targets. Others pass on what they receive, so they are no faster. */
+enum { SEGMENT_BYTES = 1 << 20, SEGMENTS_MOST = 64, SEGMENTS_AT_ONCE = 4 };
+
+/* A broadcast as this rank sees it. */
+struct broadcast {
+    const struct gf_mapped_buffer *buffer;
+    size_t offset, bytes, segment;     /* of the data in the buffer; of a segment, but the last */
+    int segments;
+    int source;                        /* the rank that this one receives from; -1: it is the root */
+    int targets[2 * GF_MAX_RANKS];
+    int target_count;
+};
+
+/* Who receives for a node. */
+static int head_of(const struct gf_agree_map *map, int node, int root)
+{
+    return node == map->node_of[root] ? root : map->leaders[node];
+}
+
+/* The node's number counted from that of the root, and the node of a number. */
+static int number_of(const struct gf_agree_map *map, int node, int root)
+{
+    return (node + map->nodes - map->node_of[root]) % map->nodes;
+}
+
+static int node_at(const struct gf_agree_map *map, int number, int root)
+{
+    return (number + map->node_of[root]) % map->nodes;
+}
+
+static void add_target(struct broadcast *b, const struct gf_agree_map *map, int number, int root)
+{
+    if (number < map->nodes) {
+        b->targets[b->target_count++] = head_of(map, node_at(map, number, root), root);
+    }
+}
+
+/* The nodes after this one: the next of a chain, or those that differ in one more of the bits below its lowest. */
+static void find_nodes(struct broadcast *b, const struct gf_agree_map *map, int root)
+{
+    int number = number_of(map, map->node, root), before = number & (number - 1);
+
+    if (b->segments >= map->nodes) {
+        before = number - 1;
+        add_target(b, map, number + 1, root);
+    } else {
+        for (int bit = 1; (number & bit) == 0 && bit < map->nodes; bit <<= 1) {
+            add_target(b, map, number + bit, root);
+        }
+    }
+    b->source = number == 0 ? -1 : head_of(map, node_at(map, before, root), root);
+}
+
+static void find_way(struct broadcast *b, const struct gf_between *between, int root)
+{
+    const struct gf_agree_map *map = between->map;
+    int head = head_of(map, map->node, root);
+
+    if (between->rank != head) {
+        b->source = head;
+        return;
+    }
+    find_nodes(b, map, root);
+    for (int i = 0; i < map->members; i++) {
+        if (map->ranks[i] != head) {
+            b->targets[b->target_count++] = map->ranks[i];
+        }
+    }
+}
+
+static struct broadcast describe_broadcast(const struct gf_between *between, int root)
+{
+    const struct gf_exchange *x = between->x;
+    bool gives = between->rank == root;
+    const struct gf_registry_block *block = gives ? &x->give[(root + 1) % between->ranks] : &x->take[root];
+    struct broadcast b = {.buffer = gives ? &x->send : &x->recv, .offset = block->offset, .bytes = block->bytes};
+
+    b.segment = (b.bytes + SEGMENTS_MOST - 1) / SEGMENTS_MOST;
+    b.segment = b.segment < SEGMENT_BYTES ? SEGMENT_BYTES : b.segment;
+    b.segments = (int)((b.bytes + b.segment - 1) / b.segment);
+    find_way(&b, between, root);
+    return b;
+}
+
+static size_t segment_bytes(const struct broadcast *b, int segment)
+{
+    size_t rest = b->bytes - (size_t)segment * b->segment;
+
+    return rest < b->segment ? rest : b->segment;
+}
+
+static int send_segment(struct gf_messages *messages, const struct broadcast *b, int segment)
+{
+    int result = MPI_SUCCESS;
+
+    for (int i = 0; i < b->target_count && result == MPI_SUCCESS; i++) {
+        result = gf_messages_send(messages, b->buffer, b->offset + (size_t)segment * b->segment, segment_bytes(b, segment),
+                                  b->targets[i]);
+    }
+    return result;
+}
+
+int gf_between_broadcast(struct gf_between *between, int root)
+{
+    struct gf_messages *messages = &between->messages;
+    const struct broadcast b = describe_broadcast(between, root);
+    int result = MPI_SUCCESS, receives = b.source < 0 ? 0 : b.segments;
+
+    for (int segment = 0; segment < receives && result == MPI_SUCCESS; segment++) {
+        result = gf_messages_receive(messages, b.buffer, b.offset + (size_t)segment * b.segment, segment_bytes(&b, segment),
+                                     b.source);
+    }
+    for (int segment = 0; segment < b.segments && b.target_count > 0 && result == MPI_SUCCESS; segment++) {
+        int sent = segment < SEGMENTS_AT_ONCE ? 0 : (segment - SEGMENTS_AT_ONCE + 1) * b.target_count;
+
+        result = gf_messages_wait(messages, receives ? segment + 1 : sent);
+        if (result == MPI_SUCCESS) {
+            result = send_segment(messages, &b, segment);
+        }
+    }
+    return result;
+}
+
+/* The ranks of all nodes, node by node. */
+struct places {
+    int first[GF_MAX_RANKS + 1];       /* by node: where its ranks begin in `ranks` */
+    int ranks[GF_MAX_RANKS];
+    int place[GF_MAX_RANKS];           /* by rank: which of its node's it is */
+};
+
+static void find_places(struct places *places, const struct gf_agree_map *map, int ranks)
+{
+    int count[GF_MAX_RANKS] = {0};
+
+    for (int rank = 0; rank < ranks; rank++) {
+        places->place[rank] = count[map->node_of[rank]]++;
+    }
+    places->first[0] = 0;
+    for (int node = 0; node < map->nodes; node++) {
+        places->first[node + 1] = places->first[node] + count[node];
+    }
+    for (int rank = 0; rank < ranks; rank++) {
+        places->ranks[places->first[map->node_of[rank]] + places->place[rank]] = rank;
+    }
+}
+
+/* Who receives that rank's block for this node. */
+static int receiver_at(const struct places *places, int node, int origin)
+{
+    int members = places->first[node + 1] - places->first[node];
+
+    return places->ranks[places->first[node] + places->place[origin] % members];
+}
+
+static int receive_block(struct gf_between *b, int origin, int from)
+{
+    const struct gf_registry_block *block = &b->x->take[origin];
+
+    return gf_messages_receive(&b->messages, &b->x->recv, block->offset, block->bytes, from);
+}
+
+/* First what this rank is to pass on, in the order of its origins; behind[]: how many messages there are after each of it. Then
+ * the blocks of this node's ranks, and what they pass on in that same order. */
+static int receive_blocks(struct gf_between *b, const struct places *places, int *behind)
+{
+    const struct gf_agree_map *map = b->map;
+    int result = MPI_SUCCESS;
+
+    for (int origin = 0; origin < b->ranks && result == MPI_SUCCESS; origin++) {
+        if (map->node_of[origin] != map->node && receiver_at(places, map->node, origin) == b->rank) {
+            result = receive_block(b, origin, origin);
+        }
+        behind[origin] = b->messages.posted;
+    }
+    for (int i = 0; i < map->members && result == MPI_SUCCESS; i++) {
+        if (map->ranks[i] != b->rank) {
+            result = receive_block(b, map->ranks[i], map->ranks[i]);
+        }
+    }
+    for (int origin = 0; origin < b->ranks && result == MPI_SUCCESS; origin++) {
+        int from = receiver_at(places, map->node, origin);
+
+        if (map->node_of[origin] != map->node && from != b->rank) {
+            result = receive_block(b, origin, from);
+        }
+    }
+    return result;
+}
+
+static int send_to_node(struct gf_between *b, const struct gf_mapped_buffer *buffer, const struct gf_registry_block *block)
+{
+    int result = MPI_SUCCESS;
+
+    for (int i = 0; i < b->map->members && result == MPI_SUCCESS; i++) {
+        if (b->map->ranks[i] != b->rank) {
+            result = gf_messages_send(&b->messages, buffer, block->offset, block->bytes, b->map->ranks[i]);
+        }
+    }
+    return result;
+}
+
+/* To other nodes first: that takes longest. */
+static int send_own(struct gf_between *b, const struct places *places)
+{
+    const struct gf_registry_block *block = &b->x->give[(b->rank + 1) % b->ranks];
+    int result = MPI_SUCCESS;
+
+    for (int step = 1; step < b->map->nodes && result == MPI_SUCCESS; step++) {
+        int node = (b->map->node + step) % b->map->nodes;
+
+        result = gf_messages_send(&b->messages, &b->x->send, block->offset, block->bytes, receiver_at(places, node, b->rank));
+    }
+    return result == MPI_SUCCESS ? send_to_node(b, &b->x->send, block) : result;
+}
+
+int gf_between_allgather(struct gf_between *b)
+{
+    const struct gf_agree_map *map = b->map;
+    struct places places;
+    int behind[GF_MAX_RANKS], result;
+
+    find_places(&places, map, b->ranks);
+    result = receive_blocks(b, &places, behind);
+    if (result == MPI_SUCCESS) {
+        result = send_own(b, &places);
+    }
+    for (int origin = 0; origin < b->ranks && result == MPI_SUCCESS; origin++) {
+        if (map->node_of[origin] != map->node && receiver_at(&places, map->node, origin) == b->rank) {
+            result = gf_messages_wait(&b->messages, behind[origin]);
+            result = result == MPI_SUCCESS ? send_to_node(b, &b->x->recv, &b->x->take[origin]) : result;
+        }
+    }
+    return result;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What is the same for all ranks, between nodes: it crosses to each other node once, to one rank there, which passes it on to the
+ * others of its node.
+ *
+ *   broadcast   the nodes are a tree, or a chain where the data have many segments, from the root's node on; a node's lowest rank
+ *               receives for it, or the root
+ *   allgather   the i-th rank of a node has the blocks of the i-th ranks of the other nodes sent to it, or, where it has fewer
+ *               ranks, of the next that there is: so the ranks of a node share its traffic
+ */
+#ifndef GF_MCA_BETWEEN_SPREAD_H
+#define GF_MCA_BETWEEN_SPREAD_H
+
+#include "core/exchange.h"
+#include "mca_coll_gpufifo/agree_map.h"
+#include "mca_coll_gpufifo/between/messages.h"
+
+/* One call. */
+struct gf_between {
+    const struct gf_exchange *x;       /* whose own part is done elsewhere */
+    const struct gf_agree_map *map;
+    int rank, ranks;
+    struct gf_messages messages;
+};
+
+/* Begin and carry on all messages; what is still under way when they return is gf_messages_finish's. The result so far. */
+int gf_between_broadcast(struct gf_between *between, int root);
+int gf_between_allgather(struct gf_between *between);
+
+#endif

@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Collectives whose ranks are on several nodes, by messages between device buffers (coll_gpufifo_between_nodes): nodes of one
+# rank and of several, whose ranks are not always neighbours; messages that are staged, go in chunks or over UCX. The nodes are
+# names on one machine.
+. "${srcdir:-.}/tests/mpi/runs.sh"
+
+here=$(cd "$runs_folder" && pwd)
+nodes=$here/own_node.sh
+exchange=$GF_BUILDDIR/tests/mpi/test_exchange
+property=$GF_BUILDDIR/tests/property/collectives_property
+paths=messages,pt2pt_staged,pt2pt_pulled,pt2pt_agent
+chunks="pipe_bytes=2000 pipe_chunk_bytes=65536"
+
+run_prints "MPI_.*by messages between device buffers" 2 verbose=1 between_nodes=messages "$nodes" "a b" "$exchange" \
+    path=messages,pt2pt_staged rounds=60 random
+run 4 between_nodes=messages "$nodes" "a b b a" "$exchange" path=$paths,local seed=2 random reuse communicators
+# shellcheck disable=SC2086
+run 3 between_nodes=messages $chunks "$nodes" "a b a" "$exchange" path=$paths,pt2pt_piped seed=3 most=20000 random
+# shellcheck disable=SC2086
+run 6 +weak between_nodes=messages $chunks "$nodes" "a b a a c b" "$exchange" path=$paths,pt2pt_piped,staged seed=4 random \
+    neighbours
+# shellcheck disable=SC2086
+run 2 between_nodes=messages $chunks "$nodes" "a b" "$exchange" path=messages,pt2pt_staged,pt2pt_piped seed=5 most=300000 \
+    rounds=15 random
+
+# By size; not at all; where ranks differ.
+run 4 between_bytes=2000 "$nodes" "a b b a" "$exchange" path=$paths,staged seed=6 random
+run 4 "$nodes" "a b b a" "$exchange" path=staged seed=6 rounds=40 random
+run 4 between_nodes=off "$nodes" "a b b a" "$exchange" path=staged seed=6 rounds=40 random
+run_prints "differ in .*coll_gpufifo_between_nodes" 2 verbose=1 between_bytes=1 "$here/own_setting.sh" between_nodes off \
+    "$nodes" "a b" "$exchange" path=staged rounds=20 random
+
+# Counts that disagree; ranks with host memory among them; a rank without data among host ranks.
+run_fails "rank [12] sends 40 bytes to rank 0, which expects 44: pass counts and datatypes that agree" 3 between_nodes=messages \
+    "$nodes" "a b a" "$exchange" disagree
+run 3 between_nodes=messages "$nodes" "a b b" tests/mpi/test_mixed 4
+run 3 between_nodes=messages "$nodes" "a b b" "$exchange" path=$paths,staged empty
+
+# Everything at random.
+# shellcheck disable=SC2086
+run 4 between_nodes=messages $chunks "$nodes" "a b b a" "$property" --rounds 80 --seed 100
+run 4 between_nodes=messages deterministic=1 "$nodes" "a b a b" "$property" --rounds 60 --seed 1000
+run 5 between_bytes=1000 "$nodes" "a b b c b" "$property" --rounds 60 --seed 2000
+if has_ucx 2; then
+    export UCX_TLS=tcp
+    run 4 net=ucx net_messages=net net_message_bytes=1 between_nodes=messages "$nodes" "a b b a" "$exchange" \
+        path=$paths,pt2pt_net seed=7 random
+    run 4 net=ucx net_messages=net net_message_bytes=1 net_bytes=1 between_nodes=messages "$nodes" "a b a b" "$property" \
+    --rounds 40
+fi
+
+# A rank is killed.
+GF_TIMEOUT=60
+export GF_TIMEOUT
+run_fails "signal 9" 3 between_nodes=messages "$nodes" "a b b" "$GF_BUILDDIR/tests/fault/killed_rank" 1 20 100000 exchanges
+finish
