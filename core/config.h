@@ -46,8 +46,8 @@ enum gf_agent_use { GF_AGENT_OFF, GF_AGENT_AUTO, GF_AGENT_FIXED };
  * is. */
 enum gf_force_net { GF_NET_OFF, GF_NET_VERBS, GF_NET_UCX, GF_NET_ANY };
 
-/* How blocking collectives that move blocks go whose ranks are on several nodes. AUTO: by messages between device buffers from
- * between_bytes on; OFF: staged; MESSAGES: by these always. */
+/* How blocking collectives go whose ranks are on several nodes, if messages between device buffers can be made of them. AUTO: by
+ * these from between_bytes on; OFF: staged; MESSAGES: by these always. */
 enum gf_between_nodes { GF_BETWEEN_AUTO, GF_BETWEEN_OFF, GF_BETWEEN_MESSAGES };
 
 enum { GF_AGENT_US_MOST = 60000 };

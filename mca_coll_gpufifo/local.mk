@@ -31,6 +31,7 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/between/messages.c mca_coll_gpufifo/between/messages.h \
     mca_coll_gpufifo/between/exchange.c mca_coll_gpufifo/between/exchange.h \
     mca_coll_gpufifo/between/spread.c mca_coll_gpufifo/between/spread.h \
+    mca_coll_gpufifo/between/allreduce.c mca_coll_gpufifo/between/allreduce.h \
     mca_coll_gpufifo/coll/allreduce.c
 
 # Open MPI may be calling back when it closes the component: a thread of its own that releases memory, or somebody who put a

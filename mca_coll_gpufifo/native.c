@@ -132,14 +132,17 @@ static bool fail(const struct gf_native_call *call, gf_status status, const stru
     return true;
 }
 
+void gf_native_tell_messages(mca_coll_gpufifo_module_t *module, const char *function, size_t bytes)
+{
+    gf_log(&mca_coll_gpufifo_component.log, level_between_nodes(module, true),
+           "%s: rank %d, %s, blocks of up to %zu bytes: by messages between device buffers, since its ranks are on several nodes",
+           gf_mpi_comm_name(module->comm), ompi_comm_rank(module->comm), function, bytes);
+}
+
 /* All ranks can. */
 static bool run_between_nodes(struct gf_native_call *call)
 {
-    mca_coll_gpufifo_module_t *module = call->module;
-
-    gf_log(&mca_coll_gpufifo_component.log, level_between_nodes(module, true),
-           "%s: rank %d, %s, blocks of up to %zu bytes: by messages between device buffers, since its ranks are on several nodes",
-           gf_mpi_comm_name(module->comm), ompi_comm_rank(module->comm), call->function, call->block);
+    gf_native_tell_messages(call->module, call->function, call->block);
     call->stage->result = call->run_between_nodes(call);
     return true;
 }

@@ -27,6 +27,9 @@ gf_status gf_native_comm_make(mca_coll_gpufifo_module_t *module, gf_comm **comm,
 int gf_native_refuse(mca_coll_gpufifo_module_t *module, const char *function, size_t amount, const char *unit,
                      const char *reason);
 
+/* A call goes by messages between nodes, with blocks of up to so many bytes: the log tells, where that is asked for. */
+void gf_native_tell_messages(mca_coll_gpufifo_module_t *module, const char *function, size_t bytes);
+
 /* A call that may be native where coll_gpufifo_mapped asks for it, and may be staged. Filled by the caller. */
 struct gf_native_call {
     struct gf_stage_call *stage;       /* as staging describes it */

@@ -302,20 +302,6 @@ gf_status gf_transfer_unpack(struct gf_transfer *transfer, const struct gf_layou
     return plan_packed(transfer, &copy, pool, why);
 }
 
-static struct gf_task task_of(struct gf_stage_lane *lane)
-{
-    gf_device *device = lane->device;
-
-    return (struct gf_task){
-        .ranks = 1,
-        .abort = gf_device_kernel_address(device, &lane->words->abort),
-        .blocks_done = gf_device_kernel_address(device, lane->blocks_done),
-        .done = gf_device_kernel_address(device, &lane->words->done),
-        .error = gf_device_kernel_address(device, &lane->words->error),
-        .ticket = ++lane->ticket,
-    };
-}
-
 static gf_status launch_parts(const struct gf_transfer *transfer, struct gf_stage_lane *lane, struct gf_reason *why)
 {
     gf_device *device = lane->device;
@@ -327,12 +313,12 @@ static gf_status launch_parts(const struct gf_transfer *transfer, struct gf_stag
     }
     gf_pvars_count_driver_call(&mca_coll_gpufifo_component.pvars);
     if (transfer->count == 1) {
-        struct gf_pack_work one = {.task = task_of(lane), .part = transfer->kernel_parts[0]};
+        struct gf_pack_work one = {.task = gf_lane_task(lane), .part = transfer->kernel_parts[0]};
 
         return gf_device_launch(device, lane->stream, GF_KERNEL_PACK, blocks, GF_BLOCK_THREADS, &one, sizeof one, why);
     }
     struct gf_pack_list_work list = {
-        .task = task_of(lane), .parts = gf_device_kernel_address(device, transfer->kernel_parts), .count = transfer->count,
+        .task = gf_lane_task(lane), .parts = gf_device_kernel_address(device, transfer->kernel_parts), .count = transfer->count,
         .tiles = transfer->tiles,
     };
     return gf_device_launch(device, lane->stream, GF_KERNEL_PACK_LIST, blocks, GF_BLOCK_THREADS, &list, sizeof list, why);

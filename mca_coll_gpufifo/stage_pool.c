@@ -389,3 +389,17 @@ gf_status gf_lane_count_blocks(struct gf_stage_lane *lane, struct gf_reason *why
     status = gf_device_alloc(lane->device, sizeof *lane->blocks_done, (void **)&lane->blocks_done, why);
     return status == GF_OK ? gf_device_fill(lane->device, lane->stream, lane->blocks_done, 0, sizeof *lane->blocks_done) : status;
 }
+
+struct gf_task gf_lane_task(struct gf_stage_lane *lane)
+{
+    gf_device *device = lane->device;
+
+    return (struct gf_task){
+        .ranks = 1,
+        .abort = gf_device_kernel_address(device, &lane->words->abort),
+        .blocks_done = gf_device_kernel_address(device, lane->blocks_done),
+        .done = gf_device_kernel_address(device, &lane->words->done),
+        .error = gf_device_kernel_address(device, &lane->words->error),
+        .ticket = ++lane->ticket,
+    };
+}

@@ -80,4 +80,7 @@ void gf_lane_release(struct gf_stage_lane *lane);
  * nothing can be launched; copies can. */
 gf_status gf_lane_count_blocks(struct gf_stage_lane *lane, struct gf_reason *why);
 
+/* The task of a kernel that waits for nobody, to be launched in the lane's stream after that. */
+struct gf_task gf_lane_task(struct gf_stage_lane *lane);
+
 #endif

@@ -128,14 +128,7 @@ int gf_between_broadcast(struct gf_between *between, int root)
     return result;
 }
 
-/* The ranks of all nodes, node by node. */
-struct places {
-    int first[GF_MAX_RANKS + 1];       /* by node: where its ranks begin in `ranks` */
-    int ranks[GF_MAX_RANKS];
-    int place[GF_MAX_RANKS];           /* by rank: which of its node's it is */
-};
-
-static void find_places(struct places *places, const struct gf_agree_map *map, int ranks)
+void gf_places_find(struct gf_places *places, const struct gf_agree_map *map, int ranks)
 {
     int count[GF_MAX_RANKS] = {0};
 
@@ -152,11 +145,9 @@ static void find_places(struct places *places, const struct gf_agree_map *map, i
 }
 
 /* Who receives that rank's block for this node. */
-static int receiver_at(const struct places *places, int node, int origin)
+static int receiver_at(const struct gf_places *places, int node, int origin)
 {
-    int members = places->first[node + 1] - places->first[node];
-
-    return places->ranks[places->first[node] + places->place[origin] % members];
+    return places->ranks[places->first[node] + places->place[origin] % gf_places_members(places, node)];
 }
 
 static int receive_block(struct gf_between *b, int origin, int from)
@@ -168,7 +159,7 @@ static int receive_block(struct gf_between *b, int origin, int from)
 
 /* First what this rank is to pass on, in the order of its origins; behind[]: how many messages there are after each of it. Then
  * the blocks of this node's ranks, and what they pass on in that same order. */
-static int receive_blocks(struct gf_between *b, const struct places *places, int *behind)
+static int receive_blocks(struct gf_between *b, const struct gf_places *places, int *behind)
 {
     const struct gf_agree_map *map = b->map;
     int result = MPI_SUCCESS;
@@ -207,7 +198,7 @@ static int send_to_node(struct gf_between *b, const struct gf_mapped_buffer *buf
 }
 
 /* To other nodes first: that takes longest. */
-static int send_own(struct gf_between *b, const struct places *places)
+static int send_own(struct gf_between *b, const struct gf_places *places)
 {
     const struct gf_registry_block *block = &b->x->give[(b->rank + 1) % b->ranks];
     int result = MPI_SUCCESS;
@@ -223,10 +214,10 @@ static int send_own(struct gf_between *b, const struct places *places)
 int gf_between_allgather(struct gf_between *b)
 {
     const struct gf_agree_map *map = b->map;
-    struct places places;
+    struct gf_places places;
     int behind[GF_MAX_RANKS], result;
 
-    find_places(&places, map, b->ranks);
+    gf_places_find(&places, map, b->ranks);
     result = receive_blocks(b, &places, behind);
     if (result == MPI_SUCCESS) {
         result = send_own(b, &places);

@@ -15,6 +15,20 @@
 #include "mca_coll_gpufifo/agree_map.h"
 #include "mca_coll_gpufifo/between/messages.h"
 
+/* The ranks of all nodes, node by node. */
+struct gf_places {
+    int first[GF_MAX_RANKS + 1];       /* by node: where its ranks begin in `ranks` */
+    int ranks[GF_MAX_RANKS];
+    int place[GF_MAX_RANKS];           /* by rank: which of its node's it is */
+};
+
+void gf_places_find(struct gf_places *places, const struct gf_agree_map *map, int ranks);
+
+static inline int gf_places_members(const struct gf_places *places, int node)
+{
+    return places->first[node + 1] - places->first[node];
+}
+
 /* One call. */
 struct gf_between {
     const struct gf_exchange *x;       /* whose own part is done elsewhere */

@@ -4,6 +4,7 @@
  * staged.
  */
 #include "mca_coll_gpufifo/agree.h"
+#include "mca_coll_gpufifo/between/allreduce.h"
 #include "mca_coll_gpufifo/coll/coll.h"
 #include "mca_coll_gpufifo/datatype.h"
 #include "mca_coll_gpufifo/memory_kind.h"
@@ -24,6 +25,7 @@ struct call {
     enum gf_op op;
     struct gf_pointer from, to;      /* where the buffers live */
     mca_coll_gpufifo_module_t *module;
+    struct gf_between_allreduce *messages;   /* over several nodes, by these; null: not so */
 };
 
 /* Why a buffer cannot be right: freed, longer than its allocation, or none at all where a predefined operation needs one. */
@@ -56,11 +58,42 @@ static int check_buffers(struct call *call)
     return MPI_SUCCESS;
 }
 
+static struct gf_mapped_buffer buffer_of(const struct call *call, const void *address, const struct gf_pointer *where)
+{
+    return (struct gf_mapped_buffer){(char *)address, call->count * gf_type_size(call->type), *where};
+}
+
+/* Over several nodes, where the net's ring is not taken. Null: by messages. */
+static const char *reason_against_messages(struct call *call)
+{
+    const struct gf_config *config = &mca_coll_gpufifo_component.config;
+
+    if (config->between_nodes == GF_BETWEEN_OFF || !mca_coll_gpufifo_component.pt2pt.installed) {
+        return config->net == GF_NET_OFF ? "its ranks are on several nodes"
+                                         : "over several nodes it is shorter than coll_gpufifo_net_bytes";
+    }
+    if (config->deterministic) {
+        return "its ranks are on several nodes, and messages do not keep their order";
+    }
+    if (config->between_nodes == GF_BETWEEN_AUTO && call->count * gf_type_size(call->type) < config->between_bytes) {
+        return "its ranks are on several nodes, and it is shorter than coll_gpufifo_between_bytes";
+    }
+    call->messages = calloc(1, sizeof *call->messages);
+    if (!call->messages) {
+        return "host memory is exhausted";
+    }
+    *call->messages = (struct gf_between_allreduce){
+        .send = buffer_of(call, call->send, &call->from), .recv = buffer_of(call, call->recv, &call->to), .count = call->count,
+        .type = call->type, .op = call->op};
+    return gf_between_allreduce_prepare(call->messages, call->module);
+}
+
 /* Why this rank's part cannot be done natively, or null. What it says no to counts as host buffers (agree.h). */
 static const char *reason_against(struct call *call)
 {
     static const char not_here[] = "this rank's buffers, type or operation are not for the device alone";
     const mca_coll_gpufifo_module_t *module = call->module;
+    const struct gf_config *config = &mca_coll_gpufifo_component.config;
 
     if (OMPI_COMM_IS_INTER(module->comm) || call->to.kind != GF_MEMORY_DEVICE || call->from.kind != GF_MEMORY_DEVICE ||
         call->to.ordinal != call->from.ordinal) {
@@ -73,12 +106,9 @@ static const char *reason_against(struct call *call)
         !gf_op_allowed(call->type, call->op)) {
         return not_here;
     }
-    if (gf_agree_spans_nodes(call->module) && mca_coll_gpufifo_component.config.net == GF_NET_OFF) {
-        return "its ranks are on several nodes";
-    }
     if (gf_agree_spans_nodes(call->module) &&
-        call->count * gf_type_size(call->type) < mca_coll_gpufifo_component.config.net_bytes) {
-        return "over several nodes it is shorter than coll_gpufifo_net_bytes";
+        (config->net == GF_NET_OFF || call->count * gf_type_size(call->type) < config->net_bytes)) {
+        return reason_against_messages(call);
     }
     return NULL;
 }
@@ -137,6 +167,15 @@ static int run_natively(struct call *call)
     return MPI_SUCCESS;
 }
 
+static int run_between_nodes(struct call *call)
+{
+    size_t bytes = call->count * gf_type_size(call->type);
+
+    gf_native_tell_messages(call->module, function_name, bytes);
+    gf_pvars_count(&mca_coll_gpufifo_component.pvars, GF_PATH_MESSAGES, bytes);
+    return gf_between_allreduce_run(call->messages, call->module, function_name);
+}
+
 /* A buffer of this rank is device memory, or none at all. */
 static int with_unusual_buffers(struct call *call)
 {
@@ -160,7 +199,7 @@ static int with_unusual_buffers(struct call *call)
     }
     switch (gf_agree_enter_device(call->module, &status, &why)) {
     case GF_AGREE_NATIVE:
-        return run_natively(call);
+        return call->messages ? run_between_nodes(call) : run_natively(call);
     case GF_AGREE_UNKNOWN:
         return gf_error_to_mpi(status, &why, call->module->comm, function_name);
     default:
@@ -186,7 +225,11 @@ static int __attribute__((noinline)) look_closer(const void *sbuf, void *rbuf, g
         return MPI_SUCCESS;                   /* not counted: it is 0 on all ranks */
     }
     if (device || call.send == NULL || call.recv == NULL) {
-        return with_unusual_buffers(&call);
+        int result = with_unusual_buffers(&call);
+
+        gf_between_allreduce_release(call.messages);
+        free(call.messages);
+        return result;
     }
     gf_agree_enter_host(call.module);
     return stage_silently(&call);

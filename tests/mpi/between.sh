@@ -9,17 +9,18 @@
 here=$(cd "$runs_folder" && pwd)
 nodes=$here/own_node.sh
 exchange=$GF_BUILDDIR/tests/mpi/test_exchange
+allreduce=$GF_BUILDDIR/tests/mpi/test_allreduce
 property=$GF_BUILDDIR/tests/property/collectives_property
-paths=messages,pt2pt_staged,pt2pt_pulled,pt2pt_agent
+paths=messages,pt2pt_staged,pt2pt_pulled,pt2pt_agent,pt2pt_piped
 chunks="pipe_bytes=2000 pipe_chunk_bytes=65536"
 
 run_prints "MPI_.*by messages between device buffers" 2 verbose=1 between_nodes=messages "$nodes" "a b" "$exchange" \
     path=messages,pt2pt_staged rounds=60 random
 run 4 between_nodes=messages "$nodes" "a b b a" "$exchange" path=$paths,local seed=2 random reuse communicators
 # shellcheck disable=SC2086
-run 3 between_nodes=messages $chunks "$nodes" "a b a" "$exchange" path=$paths,pt2pt_piped seed=3 most=20000 random
+run 3 between_nodes=messages $chunks "$nodes" "a b a" "$exchange" path=$paths seed=3 most=20000 random
 # shellcheck disable=SC2086
-run 6 +weak between_nodes=messages $chunks "$nodes" "a b a a c b" "$exchange" path=$paths,pt2pt_piped,staged seed=4 random \
+run 6 +weak between_nodes=messages $chunks "$nodes" "a b a a c b" "$exchange" path=$paths,staged seed=4 random \
     neighbours
 # shellcheck disable=SC2086
 run 2 between_nodes=messages $chunks "$nodes" "a b" "$exchange" path=messages,pt2pt_staged,pt2pt_piped seed=5 most=300000 \
@@ -31,6 +32,15 @@ run 4 "$nodes" "a b b a" "$exchange" path=staged seed=6 rounds=40 random
 run 4 between_nodes=off "$nodes" "a b b a" "$exchange" path=staged seed=6 rounds=40 random
 run_prints "differ in .*coll_gpufifo_between_nodes" 2 verbose=1 between_bytes=1 "$here/own_setting.sh" between_nodes off \
     "$nodes" "a b" "$exchange" path=staged rounds=20 random
+
+# Allreduce, likewise: as many rails as the smallest node has ranks, more ranks than a kernel reduces at a time, no order kept.
+run 2 between_nodes=messages "$nodes" "a b" "$allreduce" path=$paths types limit=16384 sizes bits
+# shellcheck disable=SC2086
+run 4 +weak between_nodes=messages $chunks "$nodes" "a b b a" "$allreduce" path=$paths types limit=65536 sizes bits
+run 5 between_nodes=messages "$nodes" "a b a b b" "$allreduce" path=$paths types limit=4096 sizes bits
+run 18 between_nodes=messages "$nodes" "a a a a a a a a a a a a a a a a a b" "$allreduce" path=$paths limit=300 sizes
+run 3 between_nodes=messages "$nodes" "a b c" "$allreduce" path=$paths limit=4096 sizes bits
+run 3 between_nodes=messages deterministic=1 "$nodes" "a b b" "$allreduce" path=staged limit=4096 sizes
 
 # Counts that disagree; ranks with host memory among them; a rank without data among host ranks.
 run_fails "rank [12] sends 40 bytes to rank 0, which expects 44: pass counts and datatypes that agree" 3 between_nodes=messages \

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * MPI_Allreduce whose ranks are on several nodes, by messages (messages.h) and the kernel of local reductions. Each node has as
+ * many rails as the node with the fewest ranks has ranks, and a rail an equal share of the data:
+ *
+ *   in the node         each rank sends the share of a rail to the rank that is on it, which reduces them in the order of ranks
+ *   between the nodes   the ranks of a rail reduce what their nodes have of its share, a part each, in the order of nodes, and
+ *                       send their part of the result to one another
+ *   in the node         the rank on a rail sends its share of the result to the others
+ *
+ * So to and from each node goes as much as with one rank a node, shared by its rails. Each element is reduced at one rank, in an
+ * order that follows from who is where: all ranks get the same bits, and again when repeated.
+ */
+#ifndef GF_MCA_BETWEEN_ALLREDUCE_H
+#define GF_MCA_BETWEEN_ALLREDUCE_H
+
+#include "base/types.h"
+#include "mca_coll_gpufifo/between/spread.h"
+
+struct gf_device_piece;                /* device_memory.h */
+struct gf_stage_pool;                  /* stage_pool.h */
+
+/* One call. Zeroed by the caller before prepare; ended by release in any case. */
+struct gf_between_allreduce {
+    struct gf_mapped_buffer send, recv;      /* equal in place */
+    size_t count;                      /* elements, > 0 */
+    enum gf_type type;                 /* an allowed pair, that the device's kernels know */
+    enum gf_op op;
+    struct gf_places places;
+    int rails;
+    struct gf_stage_pool *pool;
+    struct gf_device_piece *piece;     /* memory for what the others send; null: this rank is on no rail */
+    struct gf_mapped_buffer scratch;
+};
+
+/* Before the ranks agree: what this rank needs. Null, or why it cannot. The fields down to `op` are the caller's. */
+const char *gf_between_allreduce_prepare(struct gf_between_allreduce *a, mca_coll_gpufifo_module_t *module);
+
+/* Collective, when all have agreed. MPI_SUCCESS, or an error of MPI that was reported. */
+int gf_between_allreduce_run(struct gf_between_allreduce *a, mca_coll_gpufifo_module_t *module, const char *function);
+
+/* Null is allowed. */
+void gf_between_allreduce_release(struct gf_between_allreduce *a);
+
+#endif
