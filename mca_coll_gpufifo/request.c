@@ -105,6 +105,7 @@ void gf_request_give_back(gf_stage_request_t *request)
         gf_flight_free(request->flight);
     }
     OMPI_REQUEST_FINI(gf_request_outer(request));
+    gf_mpi_hand_over(request);
     opal_free_list_return(&the_queue()->idle, (opal_free_list_item_t *)request);
 }
 
@@ -166,6 +167,7 @@ static void complete(gf_stage_request_t *request)
         request->inner->req_state = OMPI_REQUEST_INACTIVE;   /* what a wait on it would have done */
     }
     freed = !__atomic_compare_exchange_n(&request->owner, &expected, OWNER_FINISHING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    gf_mpi_hand_over(request);
     ompi_request_complete(gf_request_outer(request), true);
     if (freed) {
         gf_request_give_back(request);
@@ -202,6 +204,12 @@ static int progress(void)
     return events;
 }
 
+/* Another thread may complete it meanwhile. */
+static bool is_complete(gf_stage_request_t *request)
+{
+    return __atomic_load_n(&gf_request_outer(request)->req_complete, __ATOMIC_ACQUIRE) == REQUEST_COMPLETED;
+}
+
 /* MPI_Request_free, and what MPI_Wait does with a completed request. */
 static int request_free(ompi_request_t **request)
 {
@@ -209,13 +217,15 @@ static int request_free(ompi_request_t **request)
     int expected = OWNER_PROGRAM;
 
     *request = MPI_REQUEST_NULL;
-    if (!REQUEST_COMPLETE(gf_request_outer(ours))) {
+    gf_mpi_take_over(ours);
+    if (!is_complete(ours)) {
         if (__atomic_compare_exchange_n(&ours->owner, &expected, OWNER_PROGRESS, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
             return OMPI_SUCCESS;
         }
-        while (!REQUEST_COMPLETE(gf_request_outer(ours))) {
+        while (!is_complete(ours)) {
             sched_yield();   /* another thread is between the two steps of complete() */
         }
+        gf_mpi_take_over(ours);
     }
     gf_request_give_back(ours);
     return OMPI_SUCCESS;
@@ -291,6 +301,7 @@ static void request_construct(gf_stage_request_t *request)
     request->inner = NULL;
     request->flight = NULL;
     request->call = (struct gf_stage_call){0};
+    gf_mpi_hand_over(request);
 }
 
 OBJ_CLASS_INSTANCE(gf_stage_request_t, ompi_coll_base_nbc_request_t, request_construct, NULL);
@@ -305,6 +316,7 @@ bool gf_request_reserve(struct gf_stage_call *call, ompi_communicator_t *comm, c
         call->result = gf_error_to_mpi(GF_ERR_NO_MEMORY, &why, comm, function);
         return false;
     }
+    gf_mpi_take_over(request);
     ompi_request_t *it = gf_request_outer(request);
     OMPI_REQUEST_INIT(it, persistent);
     it->req_type = GF_MPI_REQUEST_TYPE;

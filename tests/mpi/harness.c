@@ -85,8 +85,8 @@ int harness_finish(struct harness *h)
 
 bool harness_check(struct harness *h, bool right, const char *format, ...)
 {
-    h->checks++;
-    if (!right && h->failures++ < FAILURES_SHOWN) {
+    __atomic_fetch_add(&h->checks, 1, __ATOMIC_RELAXED);
+    if (!right && __atomic_fetch_add(&h->failures, 1, __ATOMIC_RELAXED) < FAILURES_SHOWN) {
         char text[512];
         va_list arguments;
 

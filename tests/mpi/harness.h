@@ -19,7 +19,7 @@ struct harness {
     const char *name;          /* the program */
     gpufifo_device *device;
     int rank, ranks;           /* of MPI_COMM_WORLD */
-    long checks, failures;     /* of this rank */
+    long checks, failures;     /* of this rank, by any thread */
 };
 
 /* MPI_Init_thread with `threads`, then the device that the environment names. Ends the job if there is none. */
