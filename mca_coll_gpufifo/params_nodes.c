@@ -7,7 +7,7 @@
 
 enum {
     DEFAULT_NET_BYTES = 1 << 20,       /* until it is measured */
-    DEFAULT_BETWEEN_BYTES = 1 << 20    /* docs/performance.md: below, staging is as fast over TCP */
+    DEFAULT_BETWEEN_BYTES = 1 << 20    /* docs/performance.md: below, staging is faster over TCP */
 };
 
 static const mca_base_var_enum_value_t net_values[] = {
@@ -37,7 +37,7 @@ void gf_params_register_nodes(mca_coll_gpufifo_component_t *component)
         MCA_BASE_VAR_TYPE_INT, between_values, OPAL_INFO_LVL_5, &component->between_nodes);
     gf_params_register_variable("between_bytes",
         "With coll_gpufifo_between_nodes auto: calls go by messages where each rank that has data has a block of so many bytes "
-        "to send or to receive",
+        "to send or to receive, or of MPI_Allreduce such a share",
         MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_5, &component->config.between_bytes);
     gf_params_register_variable("node",
         "A name for the node of this process, in place of the machine: ranks with different names share no memory, as if they "

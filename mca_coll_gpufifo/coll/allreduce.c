@@ -75,8 +75,10 @@ static const char *reason_against_messages(struct call *call)
     if (config->deterministic) {
         return "its ranks are on several nodes, and messages do not keep their order";
     }
-    if (config->between_nodes == GF_BETWEEN_AUTO && call->count * gf_type_size(call->type) < config->between_bytes) {
-        return "its ranks are on several nodes, and it is shorter than coll_gpufifo_between_bytes";
+    size_t share = call->count / (size_t)ompi_comm_size(call->module->comm) * gf_type_size(call->type);
+
+    if (config->between_nodes == GF_BETWEEN_AUTO && share < config->between_bytes) {
+        return "its ranks are on several nodes, and a rank's share of it is shorter than coll_gpufifo_between_bytes";
     }
     call->messages = calloc(1, sizeof *call->messages);
     if (!call->messages) {

@@ -40,6 +40,9 @@ run 4 +weak between_nodes=messages $chunks "$nodes" "a b b a" "$allreduce" path=
 run 5 between_nodes=messages "$nodes" "a b a b b" "$allreduce" path=$paths types limit=4096 sizes bits
 run 18 between_nodes=messages "$nodes" "a a a a a a a a a a a a a a a a a b" "$allreduce" path=$paths limit=300 sizes
 run 3 between_nodes=messages "$nodes" "a b c" "$allreduce" path=$paths limit=4096 sizes bits
+run_prints "a rank's share of it is shorter than coll_gpufifo_between_bytes" 4 verbose=2 between_bytes=4096 \
+    "$nodes" "a b b a" "$allreduce" path=staged limit=16380 sizes
+run 4 between_bytes=4096 "$nodes" "a b b a" "$allreduce" path=$paths,staged limit=65536 sizes
 run 3 between_nodes=messages deterministic=1 "$nodes" "a b b" "$allreduce" path=staged limit=4096 sizes
 
 # Counts that disagree; ranks with host memory among them; a rank without data among host ranks.
