@@ -212,9 +212,8 @@ gf_status gf_carrier_create(const struct gf_carrier_config *config, struct gf_ca
     pthread_mutex_init(&carrier->lock, NULL);
     gf_status status = gf_net_open(config->net, &carrier->wire, why);
 
-    if (status == GF_OK && gf_net_needs_flush(config->net, false) && !carrier->wire->caps.flush) {
-        gf_reason_set(why, "%s has no flush: leave the setting net_flush at auto or no", carrier->wire->name);
-        status = GF_ERR_UNSUPPORTED;
+    if (status == GF_OK) {
+        status = gf_carrier_flush_open(carrier, why);
     }
     if (status == GF_OK) {
         status = gf_pump_create(pump_turn, carrier, &carrier->pump, why);
@@ -246,6 +245,7 @@ void gf_carrier_destroy(struct gf_carrier *carrier)
     }
     gf_pieces_close(carrier, &carrier->out_pieces);
     gf_pieces_close(carrier, &carrier->in_pieces);
+    gf_carrier_flush_close(carrier);
     pthread_mutex_destroy(&carrier->lock);
     free(carrier);
 }

@@ -48,7 +48,8 @@ struct gf_carrier_config {
     struct gf_fault *fault;            /* may be null */
 };
 
-/* Opens the wire. */
+/* Opens the wire, and gdrcopy where that flushes. GF_ERR_UNSUPPORTED with a sentence: there is no wire, or not the flush that the
+ * settings ask for. */
 gf_status gf_carrier_create(const struct gf_carrier_config *config, struct gf_carrier **carrier, struct gf_reason *why);
 /* Messages under way are lost, and lanes destroyed. Accepts null. */
 void gf_carrier_destroy(struct gf_carrier *carrier);

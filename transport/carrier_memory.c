@@ -13,8 +13,8 @@ bool gf_carrier_reaches_device(const struct gf_carrier *carrier, bool receives, 
         gf_reason_set(why, "the setting net_device_memory is no");
     } else if (!wire->caps.device_memory) {
         gf_reason_set(why, "%s does not reach device memory", wire->name);
-    } else if (receives && gf_net_needs_flush(carrier->config.net, true) && !wire->caps.flush) {
-        gf_reason_set(why, "%s has no flush, which device memory needs", wire->name);
+    } else if (receives && carrier->flush.not_device) {
+        gf_reason_set(why, "%s", carrier->flush.why.text);
     } else {
         return true;
     }

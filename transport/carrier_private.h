@@ -6,6 +6,7 @@
  *     carrier_memory.c    registrations and pieces
  *     carrier_send.c      sending ends: credits taken, data put
  *     carrier_receive.c   receiving ends: credits given, notifications taken
+ *     carrier_flush.c     what makes the device see what has arrived
  */
 #ifndef GF_TRANSPORT_CARRIER_PRIVATE_H
 #define GF_TRANSPORT_CARRIER_PRIVATE_H
@@ -17,6 +18,7 @@
 #include "proxy/pump.h"
 #include "transport/carrier.h"
 #include "transport/net_buffers.h"
+#include "transport/net_flush.h"
 
 enum { GF_CARRIER_PUTS = 16 };        /* of a lane, under way */
 
@@ -136,9 +138,19 @@ struct gf_carrier_lane {
     struct gf_incoming in;
 };
 
+/* How what arrives is flushed. Constant once the carrier is made. */
+struct gf_carrier_flush {
+    enum gf_net_flush_way host, device;        /* in memory of either kind */
+    bool not_device;                   /* device memory would need one that is not to be had: */
+    struct gf_reason why;
+    void *memory;                      /* of the device, for the processor to read; null: it does not */
+    struct gf_gdrcopy_window window;   /* ... of a page in there */
+};
+
 struct gf_carrier {
     struct gf_carrier_config config;
     struct gf_wire *wire;
+    struct gf_carrier_flush flush;
     gf_pump *pump;                     /* null: there is none, and messages rest while nobody calls progress */
     pthread_mutex_t lock;              /* guards what follows */
     struct gf_carrier_lane *lanes;
@@ -186,6 +198,14 @@ void gf_pieces_close(struct gf_carrier *carrier, struct gf_pieces *pieces);
 struct gf_carrier_piece *gf_pieces_take(struct gf_pieces *pieces);
 /* Accepts null. */
 void gf_pieces_give(struct gf_pieces *pieces, struct gf_carrier_piece *piece);
+
+/* carrier_flush.c. open: errors as gf_carrier_create's; the carrier has its wire. close: idempotent; lanes are destroyed. */
+gf_status gf_carrier_flush_open(struct gf_carrier *carrier, struct gf_reason *why);
+void gf_carrier_flush_close(struct gf_carrier *carrier);
+/* What has arrived at that place in `memory`, of the device or not. *word becomes 1 when it is visible. Errors as
+ * gf_net_flush_begin's. With the lock held. */
+gf_status gf_carrier_flush_begin(struct gf_carrier_lane *lane, bool device, const struct gf_wire_memory *memory,
+                                 const char *place, uint64_t *word, struct gf_reason *why);
 
 /* carrier_send.c, carrier_receive.c: a turn of a lane. True: something moved. */
 bool gf_outgoing_turn(struct gf_carrier_lane *lane);

@@ -140,28 +140,32 @@ static bool notice(struct gf_carrier_lane *lane)
     return true;
 }
 
-static gf_status flush(struct gf_carrier_lane *lane, struct gf_grant *grant)
+static gf_status flush(struct gf_carrier_lane *lane, struct gf_grant *grant, struct gf_reason *why)
 {
     const struct gf_wire_memory *memory = memory_of(lane, grant);
-    const struct gf_wire_ticket ticket = { &grant->flushed, 1 };
     bool device = grant->message->data.device && !grant->piece;
 
-    if (grant->message->end.status != GF_OK || !memory || !gf_net_needs_flush(lane->carrier->config.net, device)) {
+    if (grant->message->end.status != GF_OK || !memory) {
         grant->flushed = 1;
         return GF_OK;
     }
-    return lane->carrier->wire->ops->flush(lane->wire, memory, place_of(grant), &ticket);
+    return gf_carrier_flush_begin(lane, device, memory, place_of(grant), &grant->flushed, why);
 }
 
 static bool begin_flush(struct gf_carrier_lane *lane)
 {
     struct gf_incoming *in = &lane->in;
+    struct gf_reason why = { "" };
 
     if (in->flushing == in->noticed) {
         return false;
     }
-    gf_status status = flush(lane, &in->grants[in->flushing % GF_CARRIER_CREDITS]);
+    gf_status status = flush(lane, &in->grants[in->flushing % GF_CARRIER_CREDITS], &why);
 
+    if (status == GF_ERR_DEVICE) {
+        gf_carrier_break(lane, true, why.text);
+        return false;
+    }
     if (status != GF_OK) {
         (void)gf_carrier_failed(lane, status);
         return false;

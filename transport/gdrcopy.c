@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GPU_PAGE = 1 << 16 };       /* what the library pins is whole pages of the GPU's */
-
 struct gdr_handle {
     unsigned long number;          /* the library's struct has this alone */
 };
@@ -98,8 +96,8 @@ void gf_gdrcopy_close(struct gf_gdrcopy *gdrcopy)
 gf_status gf_gdrcopy_map(struct gf_gdrcopy *gdrcopy, const void *address, size_t bytes, struct gf_gdrcopy_window *window,
                          struct gf_reason *why)
 {
-    uintptr_t first = (uintptr_t)address / GPU_PAGE * GPU_PAGE;
-    size_t whole = ((uintptr_t)address + bytes - first + GPU_PAGE - 1) / GPU_PAGE * GPU_PAGE;
+    uintptr_t first = (uintptr_t)address / GF_GDRCOPY_PAGE * GF_GDRCOPY_PAGE;
+    size_t whole = ((uintptr_t)address + bytes - first + GF_GDRCOPY_PAGE - 1) / GF_GDRCOPY_PAGE * GF_GDRCOPY_PAGE;
     struct gdr_handle handle;
     void *mapped = NULL;
     int error = gdrcopy->gdr_pin_buffer(gdrcopy->state, first, whole, 0, 0, &handle);

@@ -13,6 +13,8 @@
 
 #include "base/status.h"
 
+enum { GF_GDRCOPY_PAGE = 1 << 16 };     /* bytes of the GPU's pages, whole ones of which are mapped */
+
 struct gf_gdrcopy;
 
 /* Zeroed: none. Owned by whoever mapped it. */

@@ -16,7 +16,7 @@ libgfcore_la_SOURCES += \
     transport/net_buffers.c transport/net_buffers.h \
     transport/net_transport.c \
     transport/carrier.c transport/carrier.h transport/carrier_private.h \
-    transport/carrier_memory.c transport/carrier_receive.c transport/carrier_send.c \
+    transport/carrier_flush.c transport/carrier_memory.c transport/carrier_receive.c transport/carrier_send.c \
     transport/p2p.c transport/shm.c \
     transport/part.c transport/part.h \
     transport/device_part.c transport/device_part.h \

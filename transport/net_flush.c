@@ -6,41 +6,55 @@
 
 #include "core/layout.h"
 
-static gf_status open_window(struct gf_connector *c, void *slots, struct gf_net_flush *flush, struct gf_reason *why)
+gf_status gf_net_flush_choose(const struct gf_net *net, const struct gf_wire *wire, bool device, enum gf_net_flush_way *way,
+                              struct gf_reason *why)
 {
-    struct gf_gdrcopy *gdrcopy;
-    gf_status status = gf_net_gdrcopy(c->net, &gdrcopy, why);
+    enum gf_flush_choice choice = gf_net_config_of(net)->flush;
 
-    return status == GF_OK ? gf_gdrcopy_map(gdrcopy, gf_device_kernel_address(c->device, slots), gf_layout_slots_bytes(&c->shape),
-                                            &flush->window, why) : status;
-}
-
-static gf_status open_slots(struct gf_connector *c, const struct gf_wire *wire, void *slots, bool device,
-                            struct gf_net_flush *flush, struct gf_reason *why)
-{
-    enum gf_flush_choice choice = gf_net_config_of(c->net)->flush;
-    struct gf_reason said = { "" };
-
-    if (!gf_net_needs_flush(c->net, device)) {
+    *way = GF_NET_FLUSH_NONE;
+    if (!gf_net_needs_flush(net, device)) {
         return GF_OK;
     }
     if (choice != GF_FLUSH_GDRCOPY && wire->caps.flush) {
-        flush->slots = GF_NET_FLUSH_WIRE;
+        *way = GF_NET_FLUSH_WIRE;
         return GF_OK;
     }
     if (choice == GF_FLUSH_READ) {
         gf_reason_set(why, "%s has no flush: leave the setting net_flush at auto, gdrcopy or no", wire->name);
         return GF_ERR_UNSUPPORTED;
     }
-    gf_status status = open_window(c, slots, flush, &said);
+    *way = GF_NET_FLUSH_PROCESSOR;
+    return GF_OK;
+}
 
-    flush->slots = GF_NET_FLUSH_PROCESSOR;
-    if (status != GF_OK && choice == GF_FLUSH_GDRCOPY) {
+gf_status gf_net_flush_map(struct gf_net *net, const struct gf_wire *wire, const void *memory, size_t bytes,
+                           struct gf_gdrcopy_window *window, struct gf_reason *why)
+{
+    struct gf_reason said = { "" };
+    struct gf_gdrcopy *gdrcopy;
+    gf_status status = gf_net_gdrcopy(net, &gdrcopy, &said);
+
+    if (status == GF_OK) {
+        status = gf_gdrcopy_map(gdrcopy, memory, bytes, window, &said);
+    }
+    if (status != GF_OK && gf_net_config_of(net)->flush == GF_FLUSH_GDRCOPY) {
         gf_reason_set(why, "the setting net_flush is gdrcopy, but %s", said.text);
     } else if (status != GF_OK) {
         gf_reason_set(why, "%s has no flush, which device memory needs, and %s", wire->name, said.text);
     }
     return status;
+}
+
+static gf_status open_slots(struct gf_connector *c, const struct gf_wire *wire, void *slots, bool device,
+                            struct gf_net_flush *flush, struct gf_reason *why)
+{
+    gf_status status = gf_net_flush_choose(c->net, wire, device, &flush->slots, why);
+
+    if (status != GF_OK || flush->slots != GF_NET_FLUSH_PROCESSOR) {
+        return status;
+    }
+    return gf_net_flush_map(c->net, wire, gf_device_kernel_address(c->device, slots), gf_layout_slots_bytes(&c->shape),
+                            &flush->window, why);
 }
 
 /* Buffers are device memory wherever the slots are. */
@@ -71,14 +85,14 @@ gf_status gf_net_flush_open(struct gf_connector *c, const struct gf_wire *wire, 
     return status;
 }
 
-gf_status gf_net_flush_begin(const struct gf_net_flush *flush, enum gf_net_flush_way way, struct gf_wire_lane *lane,
-                             const struct gf_wire_memory *memory, const void *at, const void *slot,
+gf_status gf_net_flush_begin(const struct gf_gdrcopy_window *window, enum gf_net_flush_way way, struct gf_wire_lane *lane,
+                             const struct gf_wire_memory *memory, const void *at, const void *seen,
                              const struct gf_wire_ticket *ticket, struct gf_reason *why)
 {
     if (way == GF_NET_FLUSH_WIRE) {
         return lane->wire->ops->flush(lane, memory, at, ticket);
     }
-    gf_status status = gf_gdrcopy_read(&flush->window, slot, why);
+    gf_status status = gf_gdrcopy_read(window, seen, why);
 
     if (status == GF_OK) {
         *ticket->word = ticket->value;

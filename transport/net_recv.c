@@ -203,7 +203,8 @@ static gf_status start_flush(struct incoming *in, uint64_t round, struct gf_net_
     const struct gf_wire_memory *memory;
     const char *at = gf_net_end_data(end, last, &memory);
 
-    return gf_net_flush_begin(&end->flush, way, in->lane->wire, memory, at, gf_net_end_slot(end, last), &ticket, &end->why);
+    return gf_net_flush_begin(&end->flush.window, way, in->lane->wire, memory, at, gf_net_end_slot(end, last), &ticket,
+                              &end->why);
 }
 
 static gf_status arrive(void *ctx, uint64_t round)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { PAGE = 65536, PINS = 8 };
+enum { PAGE = 65536, STATES = 4, PINS = 8 };
 static const uintptr_t shift = (uintptr_t)1 << 40;
 
 /* The prototypes are the library's. */
@@ -23,7 +23,11 @@ int gdr_copy_from_mapping(handle_type handle, void *to, const void *mapped, size
 
 /* The process's one. */
 static struct fake_gdrapi fake;
+static struct state {
+    int open, pinned;
+} states[STATES];
 static struct {
+    struct state *state;               /* null: free */
     uintptr_t start;
     size_t bytes;
     int mapped;
@@ -39,6 +43,26 @@ static int fails(const char *function)
     return fake.fail_function && strcmp(fake.fail_function, function) == 0;
 }
 
+static int is_open(const void *state)
+{
+    for (int i = 0; i < STATES; i++) {
+        if (state == &states[i]) {
+            return states[i].open;
+        }
+    }
+    return 0;
+}
+
+static int is_pinned(handle_type handle)
+{
+    return handle.number - 1 < PINS && pins[handle.number - 1].state;
+}
+
+static int owns(const void *state, handle_type handle)
+{
+    return is_pinned(handle) && pins[handle.number - 1].state == state;
+}
+
 static int misuse(void)
 {
     fake.misuses++;
@@ -50,15 +74,23 @@ void *gdr_open(void)
     if (fails(__func__)) {
         return NULL;
     }
-    fake.opened++;
-    return &fake;
+    for (int i = 0; i < STATES; i++) {
+        if (!states[i].open) {
+            states[i].open = 1;
+            fake.opened++;
+            return &states[i];
+        }
+    }
+    misuse();
+    return NULL;
 }
 
 int gdr_close(void *state)
 {
-    if (state != &fake || fake.pinned > 0) {
+    if (!is_open(state) || ((struct state *)state)->pinned > 0) {
         return misuse();
     }
+    ((struct state *)state)->open = 0;
     fake.opened--;
     return 0;
 }
@@ -69,7 +101,9 @@ int gdr_pin_buffer(void *state, unsigned long address, size_t bytes, uint64_t to
         return ENOMEM;
     }
     for (int i = 0; i < PINS; i++) {
-        if (pins[i].bytes == 0 && state == &fake && address % PAGE == 0 && bytes % PAGE == 0 && bytes > 0 && !token && !space) {
+        if (!pins[i].state && is_open(state) && address % PAGE == 0 && bytes % PAGE == 0 && bytes > 0 && !token && !space) {
+            pins[i].state = state;
+            pins[i].state->pinned++;
             pins[i].start = address;
             pins[i].bytes = bytes;
             handle->number = (unsigned long)i + 1;
@@ -82,10 +116,11 @@ int gdr_pin_buffer(void *state, unsigned long address, size_t bytes, uint64_t to
 
 int gdr_unpin_buffer(void *state, handle_type handle)
 {
-    if (state != &fake || handle.number - 1 >= PINS || pins[handle.number - 1].bytes == 0 || pins[handle.number - 1].mapped) {
+    if (!owns(state, handle) || pins[handle.number - 1].mapped) {
         return misuse();
     }
-    pins[handle.number - 1].bytes = 0;
+    pins[handle.number - 1].state->pinned--;
+    pins[handle.number - 1].state = NULL;
     fake.pinned--;
     return 0;
 }
@@ -95,7 +130,7 @@ int gdr_map(void *state, handle_type handle, void **mapped, size_t bytes)
     if (fails(__func__)) {
         return EINVAL;
     }
-    if (state != &fake || handle.number - 1 >= PINS || pins[handle.number - 1].bytes != bytes) {
+    if (!owns(state, handle) || pins[handle.number - 1].bytes != bytes) {
         return misuse();
     }
     pins[handle.number - 1].mapped = 1;
@@ -106,7 +141,7 @@ int gdr_map(void *state, handle_type handle, void **mapped, size_t bytes)
 
 int gdr_unmap(void *state, handle_type handle, void *mapped, size_t bytes)
 {
-    if (state != &fake || handle.number - 1 >= PINS || pins[handle.number - 1].bytes != bytes ||
+    if (!owns(state, handle) || pins[handle.number - 1].bytes != bytes ||
         (uintptr_t)mapped != pins[handle.number - 1].start + shift || !pins[handle.number - 1].mapped) {
         return misuse();
     }
@@ -122,7 +157,7 @@ int gdr_copy_from_mapping(handle_type handle, void *to, const void *mapped, size
     }
     uintptr_t address = (uintptr_t)mapped - shift;
 
-    if (handle.number - 1 >= PINS || !pins[handle.number - 1].mapped || address < pins[handle.number - 1].start ||
+    if (!is_pinned(handle) || !pins[handle.number - 1].mapped || address < pins[handle.number - 1].start ||
         address + bytes > pins[handle.number - 1].start + pins[handle.number - 1].bytes) {
         return misuse();
     }

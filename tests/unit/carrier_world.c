@@ -38,23 +38,40 @@ static void open_lane(struct carrier_world *w, int from)
     assert_int_equal(gf_carrier_lane_connect(w->out[from], &receiver, NULL), GF_OK);
 }
 
-/* Rank 6 is end 0, rank 7 is end 1. Nothing here may take longer than the limit. */
-void carrier_world_open(struct carrier_world *w, enum gf_choice device_memory, uint64_t seed)
+void carrier_world_begin(struct carrier_world *w, enum gf_choice device_memory, enum gf_flush_choice flush, uint64_t seed)
 {
-    const struct gf_net_config config = { .wires = wires, .group = 1, .device_memory = device_memory };
+    const struct gf_net_config config = { .wires = wires, .group = 1, .device_memory = device_memory, .flush = flush };
 
     alarm(LIMIT_S);
     *w = (struct carrier_world){ .device = copied_device_open(seed) };
     gftest_soft_wants.seed = seed;
     for (int end = 0; end < 2; end++) {
         assert_int_equal(gf_net_create(&config, w->device, &w->nets[end], NULL), GF_OK);
-        const struct gf_carrier_config carrier = { .device = w->device, .net = w->nets[end], .rank = 6 + end,
-                                                   .piece_bytes = PIECE_BYTES, .fault = &w->faults[end] };
-        assert_int_equal(gf_carrier_create(&carrier, &w->carriers[end], NULL), GF_OK);
-        assert_string_equal(gf_carrier_wire(w->carriers[end]), "soft");
     }
+}
+
+gf_status carrier_world_create(struct carrier_world *w, int end, struct gf_reason *why)
+{
+    const struct gf_carrier_config config = { .device = w->device, .net = w->nets[end], .rank = 6 + end,
+                                              .piece_bytes = PIECE_BYTES, .fault = &w->faults[end] };
+
+    return gf_carrier_create(&config, &w->carriers[end], why);
+}
+
+void carrier_world_join(struct carrier_world *w)
+{
     open_lane(w, 0);
     open_lane(w, 1);
+}
+
+void carrier_world_open(struct carrier_world *w, enum gf_choice device_memory, uint64_t seed)
+{
+    carrier_world_begin(w, device_memory, GF_FLUSH_AUTO, seed);
+    for (int end = 0; end < 2; end++) {
+        assert_int_equal(carrier_world_create(w, end, NULL), GF_OK);
+        assert_string_equal(gf_carrier_wire(w->carriers[end]), "soft");
+    }
+    carrier_world_join(w);
 }
 
 void carrier_world_close(struct carrier_world *w)

@@ -36,6 +36,10 @@ struct message {
 /* Rank 6 is end 0, rank 7 is end 1. Nothing in a world may take longer than two minutes. gftest_soft_wants is set before, but for
  * its seed, and cleared by close. */
 void carrier_world_open(struct carrier_world *w, enum gf_choice device_memory, uint64_t seed);
+/* The same in steps: begin, create of either end, join. close may follow any. */
+void carrier_world_begin(struct carrier_world *w, enum gf_choice device_memory, enum gf_flush_choice flush, uint64_t seed);
+gf_status carrier_world_create(struct carrier_world *w, int end, struct gf_reason *why);
+void carrier_world_join(struct carrier_world *w);
 void carrier_world_close(struct carrier_world *w);
 
 /* A message of `bytes` of which the receiver wants so many, in memory of the device; behind them nothing may change. */

@@ -14,6 +14,7 @@ tests_core_programs = \
     tests/unit/test_agent \
     tests/unit/test_agent_post \
     tests/unit/test_carrier \
+    tests/unit/test_carrier_flush \
     tests/unit/test_carrier_trouble \
     tests/unit/test_connector \
     tests/unit/test_copied \
@@ -73,7 +74,9 @@ tests_unit_test_net_SOURCES = tests/unit/test_net.c tests/unit/net_counts.c test
 tests_unit_test_net_LDADD = $(tests_core_libs)
 tests_unit_test_net_buffers_SOURCES = tests/unit/test_net_buffers.c
 tests_unit_test_net_buffers_LDADD = $(tests_core_libs)
-tests_unit_test_net_memory_SOURCES = tests/unit/test_net_memory.c $(tests_net_sources)
+# With gdrcopy's library, or what stands in for it.
+tests_gdrapi_sources = tests/support/gdrapi.c tests/support/gdrapi.h tests/support/fake_gdrapi.h
+tests_unit_test_net_memory_SOURCES = tests/unit/test_net_memory.c $(tests_gdrapi_sources) $(tests_net_sources)
 tests_unit_test_net_memory_LDADD = $(tests_core_libs) -ldl
 check_LTLIBRARIES += tests/support/libgdrapi.la
 tests_support_libgdrapi_la_SOURCES = tests/support/fake_gdrapi.c tests/support/fake_gdrapi.h
@@ -82,6 +85,8 @@ tests_unit_test_net_trouble_SOURCES = tests/unit/test_net_trouble.c $(tests_net_
 tests_unit_test_net_trouble_LDADD = $(tests_core_libs)
 tests_carrier_sources = tests/unit/carrier_world.c tests/unit/carrier_world.h $(tests_played_sources)
 tests_unit_test_carrier_SOURCES = tests/unit/test_carrier.c $(tests_carrier_sources)
+tests_unit_test_carrier_flush_SOURCES = tests/unit/test_carrier_flush.c $(tests_gdrapi_sources) $(tests_carrier_sources)
+tests_unit_test_carrier_flush_LDADD = $(tests_core_libs) -ldl
 tests_unit_test_carrier_trouble_SOURCES = tests/unit/test_carrier_trouble.c $(tests_carrier_sources)
 tests_unit_test_carrier_trouble_LDADD = $(tests_core_libs)
 tests_unit_test_carrier_LDADD = $(tests_core_libs)

@@ -8,17 +8,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <dlfcn.h>
 
 #include <cmocka.h>
 
 #include "core/layout.h"
 #include "tests/support/descriptors.h"
-#include "tests/support/fake_gdrapi.h"
+#include "tests/support/gdrapi.h"
 #include "tests/unit/net_world.h"
 #include "transport/net_register.h"
 
@@ -196,28 +193,6 @@ static void test_gdrcopy_is_missing(void **state)
     net_world_close(&world);
 }
 
-/* From here on it is there. */
-static struct fake_gdrapi *load_gdrcopy(void)
-{
-    char path[1000];
-
-    snprintf(path, sizeof path, "%s/tests/support/.libs/libgdrapi.so.2", getenv("GF_BUILDDIR"));
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-
-    if (!library) {
-        fail_msg("%s", dlerror());
-    }
-    struct fake_gdrapi *(*function)(void);
-
-    *(void **)&function = dlsym(library, "fake_gdrapi");
-    return function();
-}
-
-static void expect_all_closed(const struct fake_gdrapi *gdr)
-{
-    assert_true(gdr->opened == 0 && gdr->pinned == 0 && gdr->mapped == 0 && gdr->misuses == 0);
-}
-
 /* A read by the processor for each message, in slots or in buffers, and none by the wire: where that is asked for, and where the
  * wire has none. */
 static void test_gdrcopy_flushes(void **state)
@@ -230,7 +205,7 @@ static void test_gdrcopy_flushes(void **state)
         { { 1, 1, GF_CHOICE_NO, GF_FLUSH_GDRCOPY, GF_CHOICE_YES }, false, false, false },
         { { 1, 1, GF_CHOICE_AUTO, GF_FLUSH_READ, GF_CHOICE_AUTO }, false, false, true },
     };
-    struct fake_gdrapi *gdr = load_gdrcopy();
+    struct fake_gdrapi *gdr = gftest_gdrapi_load();
     struct gf_wire *wire;
 
     (void)state;
@@ -256,7 +231,7 @@ static void test_gdrcopy_flushes(void **state)
         assert_int_equal(net_world_counts(&world, PLAY_RECEIVER).flushes > 0, by_wire);
         assert_int_equal(gdr->reads > 0, cases[i].by_processor);
         net_world_close(&world);
-        expect_all_closed(gdr);
+        gftest_gdrapi_expect_closed(gdr);
     }
 }
 
@@ -266,7 +241,7 @@ static void test_gdrcopy_fails(void **state)
     static const struct { const char *function, *says; } cases[] = {
         { "gdr_open", "load gdrdrv" }, { "gdr_pin_buffer", "gdr_pin_buffer says 12" }, { "gdr_map", "gdr_map says 22" },
     };
-    struct fake_gdrapi *gdr = load_gdrcopy();
+    struct fake_gdrapi *gdr = gftest_gdrapi_load();
 
     (void)state;
     for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
@@ -280,7 +255,7 @@ static void test_gdrcopy_fails(void **state)
         assert_int_equal(net_world_setup(&world, PLAY_RECEIVER, &why), forced ? GF_ERR_UNSUPPORTED : GF_OK);
         assert_non_null(strstr(forced ? why.text : world.nodes[PLAY_RECEIVER].said, cases[i / 2].says));
         net_world_close(&world);
-        expect_all_closed(gdr);
+        gftest_gdrapi_expect_closed(gdr);
     }
     gdr->fail_function = NULL;
 }
@@ -288,7 +263,7 @@ static void test_gdrcopy_fails(void **state)
 /* A read that fails ends the communicator. */
 static void test_gdrcopy_read_fails(void **state)
 {
-    struct fake_gdrapi *gdr = load_gdrcopy();
+    struct fake_gdrapi *gdr = gftest_gdrapi_load();
     struct gf_reason why = { "" };
 
     (void)state;
@@ -301,7 +276,7 @@ static void test_gdrcopy_read_fails(void **state)
     assert_non_null(strstr(why.text, "gdr_copy_from_mapping says 5"));
     net_world_close(&world);
     gdr->fail_function = NULL;
-    expect_all_closed(gdr);
+    gftest_gdrapi_expect_closed(gdr);
 }
 
 int main(void)
