@@ -70,6 +70,11 @@ void gf_agree_give_up(mca_coll_gpufifo_module_t *module, const char *why)
     stage_for_ever(module, ompi_comm_rank(module->comm) == 0 ? GF_LOG_WARN : GF_LOG_PATH, why);
 }
 
+void gf_agree_freed(mca_coll_gpufifo_module_t *module)
+{
+    stage_for_ever(module, GF_LOG_PATH, "a rank had host memory in a call of it, and has freed it since");
+}
+
 /* Makes the board known to the calling thread. It may be in a host call right now, whose number we read before or after it was
  * counted: if before, the second reading sees it or the caller saw the board. */
 static void show_board(mca_coll_gpufifo_module_t *module, struct gf_agree *agree)
@@ -196,9 +201,10 @@ static struct gf_agree *wait_for_board(mca_coll_gpufifo_module_t *module)
     return agree;
 }
 
-static bool has_failed(const struct gf_agree *agree)
+/* enum gf_agree_failure, or 0. */
+static uint32_t has_failed(const struct gf_agree *agree)
 {
-    return atomic_load_explicit(&agree->board->failed, memory_order_acquire) != 0;
+    return atomic_load_explicit(&agree->board->failed, memory_order_acquire);
 }
 
 /* The others usually come within a fraction of a microsecond, less than a turn of MPI's progress takes. */
@@ -313,7 +319,9 @@ enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module, g
     if (verdict == GF_AGREE_UNKNOWN) {
         return verdict;
     }
-    if (has_failed(agree)) {
+    if (has_failed(agree) == GF_AGREE_FREED) {
+        gf_agree_freed(module);
+    } else if (has_failed(agree)) {
         gf_agree_give_up(module, "a rank cannot attach the memory that its leader shares (separate containers?)");
     }
     if (module->calls != call) {

@@ -57,10 +57,10 @@
  *       entered, so they have left this one.
  *   (8) Who cannot make or attach a board enters no call there, so its leader never says YES, and "never" is decided for all
  *       calls: there was no native one before.
- * Nobody waits for ever: a leader in s waits for leaders that pass s, as before, and then for their progress callback. It is
- * held in the call that it is waited for in, since a call of this kind ends nowhere before all ranks have given their data;
- * only such calls may be asked about. So no question, and no YES, finds its communicator gone while somebody waits for the
- * answer. tests/model/agree_nodes.pml checks this, with mutants.
+ * Nobody waits for ever: a leader in s waits for leaders that pass s, as before, and then for their progress callback. Most
+ * calls of this kind end nowhere before all ranks have given their data, so who is asked is held in the call; who may be
+ * through, and has freed the communicator, answers all the same (gone.h). tests/model/agree_nodes.pml checks this, but for
+ * communicators that are gone, with mutants.
  *
  * When a communicator is freed. An announcement may arrive late, even when a new communicator has the old one's number. The
  * leader closes its board, so that nobody can attach it any more, before MPI can give the number away; such an announcement
@@ -112,6 +112,10 @@ static inline bool gf_agree_same_board(const struct gf_segment_name *a, const st
 {
     return a->pid == b->pid && a->inode == b->inode && a->device == b->device;
 }
+
+/* A rank has freed the communicator: it had host buffers in whatever is not decided, and all stage from now on. Nothing is
+ * amiss. */
+void gf_agree_freed(mca_coll_gpufifo_module_t *module);
 
 /* The rest of gf_agree_enter_host, where somebody may look. */
 void gf_agree_tell_host(mca_coll_gpufifo_module_t *module, uint64_t call);

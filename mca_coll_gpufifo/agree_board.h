@@ -24,9 +24,14 @@ struct gf_agree_line {
     _Atomic uint64_t device_calls[GF_AGREE_RING];    /* numbers of its latest calls with device buffers; 0: none */
 };
 
+enum gf_agree_failure {
+    GF_AGREE_UNSEEN = 1,         /* a rank cannot see its board */
+    GF_AGREE_FREED               /* a rank has freed the communicator before it saw its board */
+};
+
 struct gf_agree_board {
     _Alignas(GF_AGREE_LINE)
-    _Atomic uint32_t failed;                         /* a rank cannot see its board: stage for ever. Written by the leader */
+    _Atomic uint32_t failed;                         /* enum gf_agree_failure: stage for ever. Written by the leader */
     _Atomic uint64_t decided;                        /* between nodes: the latest verdict: the call's number twice, plus 1 if
                                                         native. Written by the leader */
     struct gf_agree_line lines[];                    /* one a rank of this node; the leader's is the first */

@@ -96,7 +96,9 @@ bool gf_agree_nodes_hear(mca_coll_gpufifo_module_t *module, const struct gf_mail
     }
     gf_ballot_hear(agree->ballot, message->node, message->word, message->call);
     if (agree->ballot->never) {
-        atomic_store_explicit(&agree->board->failed, 1, memory_order_release);
+        uint32_t none = 0;                 /* what it failed of first is the reason */
+
+        (void)atomic_compare_exchange_strong(&agree->board->failed, &none, GF_AGREE_UNSEEN);
     }
     return gf_ballot_answer(agree->ballot, passed(module));
 }

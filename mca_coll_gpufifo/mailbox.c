@@ -9,6 +9,7 @@
 #include "mca_coll_gpufifo/agree.h"
 #include "mca_coll_gpufifo/agree_nodes.h"
 #include "mca_coll_gpufifo/arming.h"
+#include "mca_coll_gpufifo/gone.h"
 
 enum {
     PROBE_EVERY = 32,                    /* so many calls of the callback, each of which stands for 8 of MPI's progress */
@@ -44,7 +45,7 @@ static struct gf_mail_address address_of(ompi_communicator_t *comm)
 
 static bool same_address(const struct gf_mail_address *a, const struct gf_mail_address *b)
 {
-    return a->id.words[0] == b->id.words[0] && a->id.words[1] == b->id.words[1] && a->leader == b->leader && a->size == b->size;
+    return gf_mpi_same_comm_id(a->id, b->id) && a->leader == b->leader && a->size == b->size;
 }
 
 struct gf_mail_message gf_mailbox_message(const mca_coll_gpufifo_module_t *module, enum gf_mail_kind kind)
@@ -107,6 +108,41 @@ static void keep_waiting(struct gf_mailbox *mailbox, const struct gf_mail_messag
     opal_mutex_unlock(&mailbox->lock);
 }
 
+/* Under the component's lock. Whether it has been dealt with. */
+static bool is_for_gone(struct gf_mailbox *mailbox, const struct gf_mail_message *message)
+{
+    struct gf_mail_message answer;
+
+    if (!gf_gone_is(message)) {
+        return false;
+    }
+    if (gf_gone_answer(message, &answer)) {
+        gf_mail_post(mailbox->mail, &answer, message->from);
+    }
+    return true;
+}
+
+/* Messages wait for communicators that were being freed when they came. */
+static void look_for_gone(struct gf_mailbox *mailbox)
+{
+    opal_list_item_t *item, *next;
+
+    if (OPAL_LIKELY(opal_list_is_empty(&mailbox->waiting))) {
+        return;
+    }
+    opal_mutex_lock(&mca_coll_gpufifo_component.lock);
+    opal_mutex_lock(&mailbox->lock);
+    for (item = opal_list_get_first(&mailbox->waiting); item != opal_list_get_end(&mailbox->waiting); item = next) {
+        next = opal_list_get_next(item);
+        if (is_for_gone(mailbox, &((waiting_t *)item)->message)) {
+            opal_list_remove_item(&mailbox->waiting, item);
+            OBJ_RELEASE(item);
+        }
+    }
+    opal_mutex_unlock(&mailbox->lock);
+    opal_mutex_unlock(&mca_coll_gpufifo_component.lock);
+}
+
 static void deliver(void *ctx, const struct gf_mail_message *message)
 {
     struct gf_mailbox *mailbox = ctx;
@@ -116,7 +152,7 @@ static void deliver(void *ctx, const struct gf_mail_message *message)
     module = find_module(&message->to);
     if (module) {
         handle(mailbox, module, message);
-    } else {
+    } else if (!is_for_gone(mailbox, message)) {
         keep_waiting(mailbox, message);
     }
     opal_mutex_unlock(&mca_coll_gpufifo_component.lock);
@@ -182,6 +218,7 @@ void gf_mailbox_progress(void)
 
     if (mailbox) {
         answer_questions(mailbox);
+        look_for_gone(mailbox);
         gf_mail_exchange(mailbox->mail);
     }
 }
@@ -199,6 +236,7 @@ static int progress_callback(void)
         return 0;
     }
     answer_questions(mca_coll_gpufifo_component.mailbox);
+    look_for_gone(mca_coll_gpufifo_component.mailbox);
     /* Of one process: who waits for an answer has time. */
     return gf_mail_exchange_next(mca_coll_gpufifo_component.mailbox->mail);
 }

@@ -9,13 +9,15 @@
  *   ANNOUNCE     leader → leaders of nodes, members       here it is; who is on another node makes one of its own
  *   REFUSED      leader → all                             there will be none: stage for ever
  *   UNREACHABLE  member → leader of its node → leader     I cannot attach it; or, from a node, not all of us have one
+ *   GONE         in answer, and on as the two above       a rank has freed it: stage for ever (gone.h)
  *   BALLOT       between leaders of nodes                 a word of the ballot (ballot.h)
  *
- * A communicator is named by its number, its leader and its size. A message for one that this process has not got (not yet
- * made, or freed) waits; the next message of its kind from its sender for that name replaces it, and a new communicator of
- * that name gets it. That may then be a message about a freed one of that name, which does no harm: a late REQUEST arms early,
- * a late ANNOUNCE cannot be attached or arms early (agree.h), a late UNREACHABLE names another board than the leader's, a late
- * REFUSED makes this rank stage, and say so to the others, where it need not, and of a late word agree.h tells.
+ * A communicator is named by its number, its leader and its size. A message for one that this process has freed is answered
+ * for it; one for one that it has not made yet waits; the next message of its kind from its sender for that name replaces it,
+ * and a new communicator of that name gets it. That may then be a message about a freed one of that name, which does no harm: a
+ * late REQUEST arms early, a late ANNOUNCE cannot be attached or arms early (agree.h), a late UNREACHABLE or GONE names another
+ * board than the leader's, a late REFUSED or GONE makes this rank stage, and say so to the others, where it need not, and of a
+ * late word agree.h tells.
  *
  * The tag. Negative tags match MPI_ANY_TAG in no PML. Those below -9 belong to coll (blocking -10..-26, non-blocking
  * downwards from -27), io and topo; -2..-9 are free in Open MPI 4.1 to 6.0, and they survive the 24 bits that pml/ucx has for a

@@ -67,6 +67,7 @@ typedef struct mca_coll_gpufifo_component_t {
     struct gf_net *nets[GF_MAX_DEVICES];
     gf_proxy *proxies[GF_MAX_DEVICES]; /* by ordinal; without a thread as long as no transport needs one */
     opal_list_t modules;               /* those enabled, for the mailbox */
+    uint64_t requests;                 /* sent by it */
     struct gf_mailbox *mailbox;        /* open while MPI_COMM_WORLD's module lives */
     unsigned progress_calls;           /* since this process last entered a host call: who is busy need not look for messages
                                           (mailbox.c) */
@@ -123,6 +124,7 @@ typedef struct mca_coll_gpufifo_module_t {
     struct gf_agree *agree;            /* null until the communicator is armed; set by any thread (agree.h) */
     struct gf_agree_later later;       /* this rank's calls that wait for no verdict, also before it is armed */
     bool board_wanted;                 /* one of those has asked for the board */
+    uint64_t request;                  /* the number of the last one for it (mail.h); under the component's lock */
     bool watched;                      /* somebody may look at our calls: the communicator is armed, or several threads may be
                                           in MPI */
     gf_comm *device_comm;              /* null until the first native call has ended */

@@ -105,6 +105,25 @@ static inline struct gf_mpi_comm_id gf_mpi_comm_id_of(const ompi_communicator_t 
     return id;
 }
 
+static inline bool gf_mpi_same_comm_id(struct gf_mpi_comm_id a, struct gf_mpi_comm_id b)
+{
+    return a.words[0] == b.words[0] && a.words[1] == b.words[1];
+}
+
+/* Under the number, the communicator that has it, is being made or is being freed, or, while its number is agreed upon, another
+ * one, of which it is made; null: none. False: that is not known here. */
+static inline bool gf_mpi_comm_of_id(struct gf_mpi_comm_id id, ompi_communicator_t **comm)
+{
+#if OMPI_MAJOR_VERSION == 4
+    *comm = (ompi_communicator_t *)opal_pointer_array_get_item(&ompi_mpi_communicators, (int)id.words[0]);
+    return true;
+#else
+    (void)id;
+    *comm = NULL;
+    return false;
+#endif
+}
+
 /* For messages; intercommunicators have none of their own. */
 static inline const char *gf_mpi_comm_name(const ompi_communicator_t *comm)
 {

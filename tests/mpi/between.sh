@@ -51,6 +51,10 @@ run_fails "rank [12] sends 40 bytes to rank 0, which expects 44: pass counts and
 run 3 between_nodes=messages "$nodes" "a b b" tests/mpi/test_mixed 4
 run 3 between_nodes=messages "$nodes" "a b b" "$exchange" path=$paths,staged empty
 
+# Ranks that have freed the communicator before others enter a call of it.
+run 2 between_nodes=messages "$nodes" "a b" tests/mpi/test_agree_freed
+run 4 between_nodes=messages "$nodes" "a b b a" tests/mpi/test_agree_freed
+
 # Everything at random.
 # shellcheck disable=SC2086
 run 4 between_nodes=messages $chunks "$nodes" "a b b a" "$property" --rounds 80 --seed 100

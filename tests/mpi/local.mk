@@ -173,6 +173,11 @@ TESTS += tests/mpi/stage.sh tests/mpi/streams.sh
 dist_check_SCRIPTS += tests/mpi/stage.sh tests/mpi/streams.sh
 
 # The agreement between ranks with host and with device buffers.
+check_PROGRAMS += tests/mpi/test_agree_freed
+tests_mpi_test_agree_freed_SOURCES = tests/mpi/test_agree_freed.c
+tests_mpi_test_agree_freed_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_test_agree_freed_LDADD = $(mpi_test_libs)
+
 check_PROGRAMS += tests/mpi/test_agree
 tests_mpi_test_agree_SOURCES = tests/mpi/test_agree.c
 tests_mpi_test_agree_CPPFLAGS = $(mpi_test_cppflags)

@@ -80,8 +80,8 @@ copied_faulty="proxy/queue proxy/recv proxy/send proxy/thread transport/copy_eng
     transport/p2p_copy_engine transport/shm_copy_engine"
 net_sources="$played_sources tests/unit/test_net tests/unit/net_counts tests/unit/net_world tests/support/soft_wire
     tests/support/soft_receive base/log proxy/queue proxy/thread transport/copy_engine transport/gdrcopy transport/net
-    transport/net_address transport/net_buffers transport/net_end transport/net_flush transport/net_loan transport/net_memory
-    transport/net_notice transport/net_register transport/net_transport"
+    transport/net_address transport/net_buffers transport/net_end transport/net_flush transport/net_lanes transport/net_loan
+    transport/net_memory transport/net_notice transport/net_register transport/net_transport"
 net_faulty="proxy/recv proxy/send transport/net_recv transport/net_send"
 agent_sources="tests/unit/test_agent_kernel tests/unit/agent_rank kernels/emulated_block base/types"
 agent_faulty="kernels/kernels_emulated core/command_ring"

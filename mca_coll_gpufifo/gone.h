@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages (mailbox.h) to a communicator that this process has freed while others are still in a call of it. That can be: who
+ * gives its data in a broadcast, or is not concerned by an exchange, may be through before others enter. What it had in that
+ * call was host memory, or no data, for a native call ends nowhere before all have entered; so whoever asks is told what a rank
+ * with host buffers would tell, and nobody waits for ever.
+ *
+ * Gone, or not yet made? Ranks agree on a communicator's number before any of them has made it, and while they do Open MPI's
+ * table of communicators has an entry for it on all of them; so where there is none, or that of another communicator, it is
+ * gone. Open MPI 5.0 and later: not known, as if not yet made.
+ */
+#ifndef GF_MCA_GONE_H
+#define GF_MCA_GONE_H
+
+#include "mca_coll_gpufifo/mail.h"
+
+/* Of a message to none of this process's communicators. Under the component's lock. False also while it cannot be told: ask
+ * again. */
+bool gf_gone_is(const struct gf_mail_message *message);
+
+/* What is to be answered to message->from; false: nothing. */
+bool gf_gone_answer(const struct gf_mail_message *message, struct gf_mail_message *answer);
+
+#endif
