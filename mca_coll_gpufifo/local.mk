@@ -19,7 +19,7 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/request_flight.c mca_coll_gpufifo/request_private.h \
     mca_coll_gpufifo/agree_map.c mca_coll_gpufifo/agree_map.h mca_coll_gpufifo/agree_nodes.c mca_coll_gpufifo/agree_nodes.h \
     mca_coll_gpufifo/ballot.c mca_coll_gpufifo/ballot.h mca_coll_gpufifo/arming.c mca_coll_gpufifo/arming.h \
-    mca_coll_gpufifo/gone.c mca_coll_gpufifo/gone.h \
+    mca_coll_gpufifo/gone.c mca_coll_gpufifo/gone.h mca_coll_gpufifo/kept.c mca_coll_gpufifo/kept.h \
     mca_coll_gpufifo/mailbox.c mca_coll_gpufifo/mailbox.h mca_coll_gpufifo/mail.c mca_coll_gpufifo/mail.h \
     mca_coll_gpufifo/bootstrap.c mca_coll_gpufifo/bootstrap.h \
     mca_coll_gpufifo/freed.c mca_coll_gpufifo/freed.h \

@@ -58,6 +58,8 @@ typedef ptrdiff_t gf_mpi_disp_unit;              /* of a window */
 typedef ompi_count_array_t gf_mpi_counts;        /* one count a rank */
 typedef ompi_disp_array_t gf_mpi_displs;         /* one displacement a rank, in elements (alltoallw: in bytes) */
 typedef ompi_disp_array_t gf_mpi_byte_displs;    /* neighbor_alltoallw: in bytes */
+typedef size_t gf_mpi_count_entry;               /* what an array of our own has */
+typedef ptrdiff_t gf_mpi_displ_entry;
 
 static inline size_t gf_mpi_count_at(gf_mpi_counts counts, int rank) { return ompi_count_array_get(counts, (size_t)rank); }
 static inline ptrdiff_t gf_mpi_displ_at(gf_mpi_displs displs, int rank) { return ompi_disp_array_get(displs, (size_t)rank); }
@@ -68,6 +70,7 @@ static inline ptrdiff_t gf_mpi_byte_displ_at(gf_mpi_byte_displs displs, int rank
 /* The caller owns what the pointer points to. */
 static inline gf_mpi_counts gf_mpi_counts_of(const size_t *counts) { return ompi_count_array_create_c(counts); }
 static inline gf_mpi_displs gf_mpi_displs_of(const ptrdiff_t *displs) { return ompi_disp_array_create_c(displs); }
+static inline gf_mpi_byte_displs gf_mpi_byte_displs_of(const ptrdiff_t *displs) { return ompi_disp_array_create_c(displs); }
 static inline bool gf_mpi_counts_missing(gf_mpi_counts counts) { return NULL == ompi_count_array_ptr(counts); }
 
 #else
@@ -78,10 +81,16 @@ typedef int gf_mpi_disp_unit;
 typedef const int *gf_mpi_counts;
 typedef const int *gf_mpi_displs;
 typedef const MPI_Aint *gf_mpi_byte_displs;
+typedef int gf_mpi_count_entry;
+typedef int gf_mpi_displ_entry;
 
 static inline size_t gf_mpi_count_at(gf_mpi_counts counts, int rank) { return (size_t)counts[rank]; }
 static inline ptrdiff_t gf_mpi_displ_at(gf_mpi_displs displs, int rank) { return displs[rank]; }
 static inline ptrdiff_t gf_mpi_byte_displ_at(gf_mpi_byte_displs displs, int rank) { return displs[rank]; }
+/* The caller owns the array. */
+static inline gf_mpi_counts gf_mpi_counts_of(const int *counts) { return counts; }
+static inline gf_mpi_displs gf_mpi_displs_of(const int *displs) { return displs; }
+static inline gf_mpi_byte_displs gf_mpi_byte_displs_of(const MPI_Aint *displs) { return displs; }
 /* Root-only arguments are null on the other ranks. */
 static inline bool gf_mpi_counts_missing(gf_mpi_counts counts) { return NULL == counts; }
 

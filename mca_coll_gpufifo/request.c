@@ -104,6 +104,8 @@ void gf_request_give_back(gf_stage_request_t *request)
     } else {
         gf_flight_free(request->flight);
     }
+    free(request->kept[0]);
+    free(request->kept[1]);
     OMPI_REQUEST_FINI(gf_request_outer(request));
     gf_mpi_hand_over(request);
     opal_free_list_return(&the_queue()->idle, (opal_free_list_item_t *)request);
@@ -327,6 +329,7 @@ bool gf_request_reserve(struct gf_stage_call *call, ompi_communicator_t *comm, c
     it->req_cancel = request_cancel;
     request->inner = NULL;
     request->flight = NULL;
+    request->kept[0] = request->kept[1] = NULL;
     request->owner = OWNER_PROGRAM;
     call->request = request;
     return true;

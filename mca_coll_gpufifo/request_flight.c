@@ -9,6 +9,7 @@
 #include "mca_coll_gpufifo/request_private.h"
 
 #include "mca_coll_gpufifo/flight.h"
+#include "mca_coll_gpufifo/kept.h"
 #include "mca_coll_gpufifo/native.h"
 #include "mca_coll_gpufifo/placed.h"
 #include "mca_coll_gpufifo/turns.h"
@@ -85,13 +86,18 @@ bool gf_request_fly(gf_stage_request_t *request)
     return false;
 }
 
-/* Its place in the order of the saved component's operations, and what it keeps alive. */
-static void board(gf_stage_request_t *request, const struct gf_stage_call *call, const struct gf_saved_call *saved,
-                  const char *function, struct gf_flight *flight)
+/* What it keeps of its own: all of the call. False: no memory. */
+static bool take_over(gf_stage_request_t *request, const struct gf_stage_call *call, const struct gf_saved_call *saved)
 {
     request->call = *call;
-    request->flight = flight;
     request->saved = *saved;
+    return gf_kept_copy(&request->saved, &request->call, request->kept);
+}
+
+/* Its place in the order of the saved component's operations, and what it keeps alive. */
+static void board(gf_stage_request_t *request, const struct gf_saved_call *saved, const char *function, struct gf_flight *flight)
+{
+    request->flight = flight;
     request->function = function;
     request->place = gf_mpi_take_place(saved->module->comm);
     OBJ_RETAIN(saved->module->comm);     /* the program may free it before this has ended */
@@ -106,7 +112,17 @@ bool gf_request_depart(struct gf_stage_call *call, const struct gf_saved_call *s
     }
     gf_stage_request_t *ours = call->request;
 
-    board(ours, call, saved, function, flight);
+    if (!take_over(ours, call, saved)) {
+        struct gf_reason why;
+
+        gf_flight_free(flight);
+        gf_request_give_back(ours);
+        call->request = NULL;
+        gf_reason_set(&why, "no host memory for a request");
+        call->result = gf_error_to_mpi(GF_ERR_NO_MEMORY, &why, saved->module->comm, function);
+        return false;
+    }
+    board(ours, saved, function, flight);
     gf_flight_depart(saved->module, flight);
     *request = gf_request_outer(ours);
     gf_request_outer(ours)->req_state = OMPI_REQUEST_ACTIVE;
@@ -118,8 +134,9 @@ gf_status gf_request_book(struct gf_stage_call *call, const struct gf_saved_call
                           struct gf_flight *flight, ompi_request_t **request, struct gf_reason *why)
 {
     bool reserved = flight && gf_request_reserve(call, saved->module->comm, function, true);
+    bool ready = reserved && take_over(call->request, call, saved);
     struct gf_turns_slot slot;
-    gf_status status = gf_turns_book(saved->module, reserved, &slot, why);
+    gf_status status = gf_turns_book(saved->module, ready, &slot, why);
 
     if (status != GF_OK) {
         gf_flight_free(flight);
@@ -129,7 +146,7 @@ gf_status gf_request_book(struct gf_stage_call *call, const struct gf_saved_call
         return status;
     }
     flight->slot = slot;
-    board(call->request, call, saved, function, flight);
+    board(call->request, saved, function, flight);
     *request = gf_request_outer(call->request);
     return GF_OK;
 }

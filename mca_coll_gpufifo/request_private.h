@@ -32,6 +32,7 @@ typedef struct gf_stage_request {
     int owner;                         /* enum owner; atomic */
     struct gf_flight *flight;          /* null: it is staged from the start. What follows is of flights: */
     struct gf_saved_call saved;
+    void *kept[2];                     /* arrays of saved and call (kept.h) */
     const char *function;
     int32_t place;                     /* of the saved call (gf_mpi_take_place); where it was made, saved.placed lives as long as
                                           inner does */

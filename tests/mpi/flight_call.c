@@ -123,15 +123,22 @@ void flight_prepare(struct test *t, MPI_Comm comm, enum gpufifo_memory kind, enu
     }
 }
 
+/* Counts and displacements are gone when the call has returned, as with mpi4py. Open MPI itself needs the types until the end. */
 void flight_start(struct flight *f, MPI_Comm comm)
 {
     if (f->persistent) {
         MPI_Start(&f->request);
-    } else {
-        struct stage_arguments a = arguments(f, comm);
-
-        find_collective(f->form)->nonblocking(&a, &f->request);
+        return;
     }
+    struct flight gone = *f;
+    struct stage_arguments a = arguments(&gone, comm);
+
+    a.stypes = a.rtypes = f->types;
+    find_collective(f->form)->nonblocking(&a, &f->request);
+    memset(gone.counts, 0x7f, sizeof gone.counts);
+    memset(gone.displs, 0x7f, sizeof gone.displs);
+    memset(gone.bytes, 0x7f, sizeof gone.bytes);
+    memset(gone.places, 0x7f, sizeof gone.places);
 }
 
 void flight_begin(struct test *t, MPI_Comm comm, enum gpufifo_memory kind, enum form form, int root, struct flight *f)
