@@ -212,6 +212,9 @@ static const char *reason_against_messages(const struct gf_native_call *call)
     if (!mca_coll_gpufifo_component.pt2pt.installed) {
         return "its ranks are on several nodes, and messages take no device buffers";
     }
+    if (config->strict) {
+        return "its ranks are on several nodes, where messages may go through host memory";
+    }
     if (config->between_nodes == GF_BETWEEN_AUTO && call->block > 0 && call->block < config->between_bytes) {
         return "its ranks are on several nodes, and its blocks are shorter than coll_gpufifo_between_bytes";
     }

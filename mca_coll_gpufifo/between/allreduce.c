@@ -76,6 +76,9 @@ const char *gf_between_allreduce_prepare(struct gf_between_allreduce *a, mca_col
     if (!device || (gf_type_is_host_only(a->type) && !device->caps.host_types)) {
         return "its type is none that the device knows";
     }
+    if (!gf_device_kernel_address(device, a->send.address) || !gf_device_kernel_address(device, a->recv.address)) {
+        return "kernels cannot reach its buffers";
+    }
     return map->place < a->rails ? get_scratch(a, (size_t)(map->members + map->nodes)) : NULL;
 }
 

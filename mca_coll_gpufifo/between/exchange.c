@@ -88,6 +88,7 @@ static gf_status begin_own(struct own_copy *copy, const struct gf_exchange *x, i
 static gf_status put_aside(struct aside *aside, struct gf_exchange *x, struct gf_reason *why)
 {
     struct own_copy copy = {NULL};
+    struct gf_reason ignored;
     gf_status status = gf_stage_pool_get(mca_coll_gpufifo_component.staging, x->send.where.ordinal, &aside->pool, why);
 
     if (status == GF_OK) {
@@ -100,6 +101,8 @@ static gf_status put_aside(struct aside *aside, struct gf_exchange *x, struct gf
     status = begin_copy(&copy, x->send.where.ordinal, aside->piece->address, x->send.address, x->send.bytes, why);
     if (status == GF_OK) {
         status = end_copy(&copy, why);
+    } else {
+        end_copy(&copy, &ignored);
     }
     x->send.address = aside->piece->address;
     return gf_mapped_buffer_locate(&x->send) ? status : GF_ERR_DEVICE;

@@ -72,6 +72,9 @@ static int wait_for(const struct gf_messages *messages, struct gf_between_messag
     int result = ompi_request_wait(&message->request, &status);
     struct gf_reason why;
 
+    if (message->request != MPI_REQUEST_NULL) {            /* the wait keeps one that has ended with an error */
+        (void)ompi_request_free(&message->request);
+    }
     message->request = MPI_REQUEST_NULL;
     if (result != MPI_SUCCESS || message->from < 0 || status._ucount == message->bytes) {
         return result;

@@ -72,6 +72,9 @@ static const char *reason_against_messages(struct call *call)
         return config->net == GF_NET_OFF ? "its ranks are on several nodes"
                                          : "over several nodes it is shorter than coll_gpufifo_net_bytes";
     }
+    if (config->strict) {
+        return "its ranks are on several nodes, where messages may go through host memory";
+    }
     if (config->deterministic) {
         return "its ranks are on several nodes, and messages do not keep their order";
     }

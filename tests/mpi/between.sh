@@ -51,6 +51,12 @@ run_fails "rank [12] sends 40 bytes to rank 0, which expects 44: pass counts and
 run 3 between_nodes=messages "$nodes" "a b b" tests/mpi/test_mixed 4
 run 3 between_nodes=messages "$nodes" "a b b" "$exchange" path=$paths,staged empty
 
+# Under strict all refuse, and nobody sends or waits: at each rank an error, or the first one ends the job.
+refused="strict: this call would be staged .*its ranks are on several nodes, where messages may go through host memory"
+run_prints "$refused" 2 strict=1 "$nodes" "a b" "$exchange" refused
+run_prints "$refused" 3 strict=1 between_nodes=messages "$nodes" "a b b" "$exchange" refused
+run_fails "$refused" 2 strict=1 between_bytes=1 "$nodes" "a b" "$exchange" random
+
 # Ranks that have freed the communicator before others enter a call of it.
 run 2 between_nodes=messages "$nodes" "a b" tests/mpi/test_agree_freed
 run 4 between_nodes=messages "$nodes" "a b b a" tests/mpi/test_agree_freed

@@ -5,7 +5,7 @@
  *
  * Usage: test_exchange [path=NAME] [rounds=N] [seed=N] [most=ELEMENTS] [form=0 | 1 (non-blocking) | 2 (persistent)] PART...
  * with the parts random (in buffers that stay), reuse (in buffers that come and go), communicators, disagree (which is an error),
- * empty (host buffers at all ranks but one, which has no data), neighbours (of topologies)
+ * empty (host buffers at all ranks but one, which has no data), neighbours (of topologies), refused (by strictness)
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,11 +196,30 @@ static void check_empty(struct exchange_source *t)
     }
 }
 
+/* An error at each rank, none of which waits for another. */
+static void check_refusal(struct exchange_source *t)
+{
+    enum { COUNT = 1 << 20 };
+    struct buffer buffer;
+
+    buffer_create(t->h, &buffer, GPUFIFO_MEMORY_DEVICE, COUNT * sizeof(int), 0);
+    MPI_Comm_set_errhandler(t->comm, MPI_ERRORS_RETURN);
+    harness_check(t->h, MPI_Bcast(buffer.data, COUNT, MPI_INT, 0, t->comm) != MPI_SUCCESS, "broadcast: no error");
+    harness_check(t->h, MPI_Allreduce(MPI_IN_PLACE, buffer.data, COUNT, MPI_INT, MPI_SUM, t->comm) != MPI_SUCCESS,
+                  "allreduce: no error");
+    MPI_Comm_set_errhandler(t->comm, MPI_ERRORS_ARE_FATAL);
+    buffer_destroy(&buffer, "refused");
+}
+
 static void run_part(void *ctx, const char *part, const struct parts *parts)
 {
     struct exchange_source *t = ctx;
     int rounds = parts->rounds;
 
+    if (strcmp(part, "refused") == 0) {
+        check_refusal(t);
+        return;
+    }
     show_device(t);
     if (strcmp(part, "random") == 0) {
         check_rounds(t, rounds, true);
@@ -215,7 +234,8 @@ static void run_part(void *ctx, const char *part, const struct parts *parts)
     } else if (strcmp(part, "empty") == 0) {
         check_empty(t);
     } else {
-        harness_check(t->h, false, "there is no part \"%s\": random, reuse, communicators, disagree, empty, neighbours", part);
+        harness_check(t->h, false, "there is no part \"%s\": random, reuse, communicators, disagree, empty, neighbours, refused",
+                      part);
     }
 }
 
