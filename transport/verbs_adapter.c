@@ -131,7 +131,7 @@ struct found {
     int count;
 };
 
-/* One more, if its port is active; why not is said in *why. */
+/* One more, if its port is active and has the GID and the MTU wanted; why not is said in *why. */
 static void look_at(struct ibv_device *device, const struct gf_wire_config *config, const struct gf_near *near,
                     struct found *found, struct gf_reason *why)
 {
@@ -143,7 +143,7 @@ static void look_at(struct ibv_device *device, const struct gf_wire_config *conf
         gf_reason_set(why, "the verbs adapter %s cannot be opened: %s", name, strerror(errno));
         return;
     }
-    if (!find_port(config, adapter, why)) {
+    if (!find_port(config, adapter, why) || find_gid(config, adapter, why) != GF_OK || find_mtu(config, adapter, why) != GF_OK) {
         if (config->adapters) {
             gf_log(config->log, GF_LOG_PATH, "net: goes without an adapter that was named: %s", why->text);
         }
@@ -238,16 +238,6 @@ gf_status gf_verbs_adapters_open(const struct gf_wire_config *config, struct gf_
         status = open_listed(list, listed, config, adapters, count, why);
     }
     ibv_free_device_list(list);
-    for (int i = 0; i < *count && status == GF_OK; i++) {
-        status = find_gid(config, &adapters[i], why);
-        if (status == GF_OK) {
-            status = find_mtu(config, &adapters[i], why);
-        }
-    }
-    for (int i = 0; status != GF_OK && i < *count; i++) {
-        gf_verbs_adapter_close(&adapters[i]);
-    }
-    *count = status == GF_OK ? *count : 0;
     return status;
 }
 
