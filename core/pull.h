@@ -46,7 +46,7 @@ struct gf_pull {
     void *kernel_to;
     size_t bytes;
     bool to_host;
-    bool kept_out;                 /* the device has no room for its kernel */
+    bool kept_out;                 /* the device has no room for its kernel, or the driver's */
     bool ended;
     gf_status status;              /* once it has ended */
 };

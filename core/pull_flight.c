@@ -126,12 +126,13 @@ static void take_place(gf_pull_engine *engine, struct gf_flight *flight, struct 
 }
 
 /* Between two places in device memory the driver copies by a kernel of its own, which waits for the program's kernels as ours
- * do. By way of host memory copy engines do it, which never wait: for small messages, and for those that could not start. */
-static bool goes_by_host(const struct gf_pull *pull)
+ * do. By way of host memory copy engines do it, which never wait: for small messages, for those that could not start, and on a
+ * stream that may be control, where a copy that waits would stand in front of a rescue. */
+static bool goes_by_host(const struct gf_flight *flight, const struct gf_pull *pull)
 {
     bool from_host = (pull->word & GF_OFFER_STATE_BITS) == GF_OFFER_MOVED;
 
-    return !pull->to_host && !from_host && (pull->kept_out || pull->bytes <= GF_PULL_BOUNCE_BYTES);
+    return !pull->to_host && !from_host && (flight->shares || pull->kept_out || pull->bytes <= GF_PULL_BOUNCE_BYTES);
 }
 
 static gf_status copy_by_host(gf_pull_engine *engine, struct gf_flight *flight, const struct gf_pull *pull)
@@ -167,7 +168,7 @@ static bool launch_copy(gf_pull_engine *engine, struct gf_pull *pull)
     }
     take_place(engine, flight, pull);
     engine->statistics.by_copy_engine++;
-    gf_status status = goes_by_host(pull)
+    gf_status status = goes_by_host(flight, pull)
         ? copy_by_host(engine, flight, pull)
         : gf_device_copy(engine->device, flight->stream, pull->to, pull->from, pull->bytes);
 
@@ -356,7 +357,7 @@ void gf_flights_launch(gf_pull_engine *engine)
         if (full || engine->waiting.first->path != GF_PULL_KERNEL) {
             struct gf_pull *pull = take_waiting(engine);
 
-            pull->kept_out |= pull->path == GF_PULL_KERNEL;
+            pull->kept_out |= pull->path == GF_PULL_KERNEL || (full && gf_pull_sharing(engine, pull) == GF_SHARING_SAME);
             pull->path = GF_PULL_COPY_ENGINE;
             if (!launch_copy(engine, pull)) {
                 gf_pull_put_back(engine, pull);
