@@ -23,7 +23,8 @@
 enum {
     TURNS = 256,                   /* of progress between two looks at the clock */
     LOOK_MS = 500,                 /* between two looks at the sockets */
-    SENT_AGAIN = 3                 /* so often at least, without any answer */
+    SENT_AGAIN = 3,                /* so often at least, without any answer */
+    SEEN_MS = 60000                /* of being unanswered: the time-out, which tells it, grows no further than 120 s */
 };
 
 /* UCX tells nobody its sockets, but an interface watches its own by an epoll, which is made with the worker. Calls `each` for
@@ -80,6 +81,16 @@ void gf_ucx_silence_worker_made(struct gf_ucx_wire *wire)
     sets_visit(wire, add_own);
 }
 
+/* For how long, at least, what is under way has been unanswered: the time-out has doubled with each of at least SENT_AGAIN
+ * sendings, which took 7/8 of it together. The time before, in which nothing was sent, is no silence. */
+static bool is_unanswered(const struct tcp_info *info, uint32_t silence_ms)
+{
+    uint32_t timeout_ms = info->tcpi_rto / 1000, at_least_ms = timeout_ms - timeout_ms / 8 + info->tcpi_last_data_sent;
+
+    return info->tcpi_unacked > 0 && info->tcpi_retransmits >= SENT_AGAIN &&
+           at_least_ms >= (silence_ms < SEEN_MS ? silence_ms : SEEN_MS);
+}
+
 bool gf_ucx_socket_is_silent(int descriptor, int silence_ms)
 {
     struct tcp_info info;
@@ -92,7 +103,7 @@ bool gf_ucx_socket_is_silent(int descriptor, int silence_ms)
     /* With something under way it is sent again; where the peer has had no room, it is asked again. An answer, whatever it says,
      * begins both counts anew. */
     return info.tcpi_last_ack_recv >= (uint32_t)silence_ms &&
-           ((info.tcpi_unacked > 0 && info.tcpi_retransmits >= SENT_AGAIN) || info.tcpi_probes >= SENT_AGAIN);
+           (is_unanswered(&info, (uint32_t)silence_ms) || info.tcpi_probes >= SENT_AGAIN);
 }
 
 static void peer_name(int descriptor, char *text, size_t room)
