@@ -62,14 +62,14 @@ static void choose_pair(enum gf_type *type, enum gf_op *op, uint64_t *random)
     } while (!gf_op_allowed(*type, *op));
 }
 
-static void make_call(struct call *c, const struct world_shape *shape, uint64_t *random)
+static void make_call(struct call *c, const struct world_shape *shape, bool one_shots, uint64_t *random)
 {
     enum gf_type type;
     enum gf_op op;
     choose_pair(&type, &op, random);
     size_t size = gf_type_size(type), most = MOST_BYTES / size;
     size_t count = 1 + scalar_random(random) % (scalar_random(random) % 2 ? 8 : most);
-    c->call.algorithm = scalar_random(random) % ALGORITHMS;
+    c->call.algorithm = one_shots ? WORLD_ONE_SHOT : scalar_random(random) % ALGORITHMS;
     c->call.blocks = 1 + scalar_random(random) % shape->blocks;
     c->call.data = (struct gf_reduction){ .count = count, .type = type, .op = op };
     c->in_place = scalar_random(random) % 2;
@@ -125,7 +125,7 @@ static void *act(void *argument)
     return NULL;
 }
 
-static void play(const struct world_shape *shape, uint64_t *random)
+static void play(const struct world_shape *shape, bool one_shots, uint64_t *random)
 {
     struct script *script = aligned_alloc(64, (sizeof *script + 63) / 64 * 64);
     struct actor actor[WORLD_MAX_RANKS] = { 0 };
@@ -133,7 +133,7 @@ static void play(const struct world_shape *shape, uint64_t *random)
     memset(script, 0, sizeof *script);
     script->world = world_create(shape);
     for (int i = 0; i < LAUNCHES; i++)
-        make_call(&script->call[i], shape, random);
+        make_call(&script->call[i], shape, one_shots, random);
     for (uint32_t r = 0; r < shape->ranks; r++) {
         actor[r].script = script;
         actor[r].rank = r;
@@ -149,7 +149,7 @@ static void play(const struct world_shape *shape, uint64_t *random)
     free(script);
 }
 
-static void play_worlds(bool weak)
+static void play_worlds(bool weak, bool one_shots)
 {
     uint64_t random = seed + weak;
     for (uint32_t i = 0; i < WORLDS; i++) {
@@ -164,20 +164,27 @@ static void play_worlds(bool weak)
             .deadline_ns = deadline_ns(),
             .seed = scalar_random(&random),
         };
-        play(&shape, &random);
+        play(&shape, one_shots, &random);
     }
 }
 
 static void stores_are_seen_at_once(void **state)
 {
     (void)state;
-    play_worlds(false);
+    play_worlds(false, false);
+}
+
+/* Nothing but what keeps two slots enough orders them. */
+static void one_shots_follow_one_another(void **state)
+{
+    (void)state;
+    play_worlds(false, true);
 }
 
 static void stores_are_seen_late(void **state)
 {
     (void)state;
-    play_worlds(true);
+    play_worlds(true, false);
 }
 
 static void a_sender_keeps_to_its_credit(void **state)
@@ -316,6 +323,7 @@ int main(void)
     printf("GPUFIFO_TEST_SEED=%llu, LL flags of %d bits\n", (unsigned long long)seed, GF_LL_FLAG_BITS);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stores_are_seen_at_once),
+        cmocka_unit_test(one_shots_follow_one_another),
         cmocka_unit_test(stores_are_seen_late),
         cmocka_unit_test(a_sender_keeps_to_its_credit),
 #if GF_LL_FLAG_BITS == 8
