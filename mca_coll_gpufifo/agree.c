@@ -207,6 +207,18 @@ static uint32_t has_failed(const struct gf_agree *agree)
     return atomic_load_explicit(&agree->board->failed, memory_order_acquire);
 }
 
+/* For ever. */
+static void stage_if_failed(mca_coll_gpufifo_module_t *module, const struct gf_agree *agree)
+{
+    uint32_t failure = has_failed(agree);
+
+    if (failure == GF_AGREE_FREED) {
+        gf_agree_freed(module);
+    } else if (failure) {
+        gf_agree_give_up(module, "a rank cannot attach the memory that its leader shares (separate containers?)");
+    }
+}
+
 /* The others usually come within a fraction of a microsecond, less than a turn of MPI's progress takes. */
 enum { LOOKS_PER_PROGRESS = 32 };
 
@@ -319,11 +331,7 @@ enum gf_agree_verdict gf_agree_enter_device(mca_coll_gpufifo_module_t *module, g
     if (verdict == GF_AGREE_UNKNOWN) {
         return verdict;
     }
-    if (has_failed(agree) == GF_AGREE_FREED) {
-        gf_agree_freed(module);
-    } else if (has_failed(agree)) {
-        gf_agree_give_up(module, "a rank cannot attach the memory that its leader shares (separate containers?)");
-    }
+    stage_if_failed(module, agree);
     if (module->calls != call) {
         gf_agree_enter_host(module);      /* the board failed before we published */
     }
@@ -358,11 +366,14 @@ void gf_agree_enter_later(mca_coll_gpufifo_module_t *module, struct gf_agree_tic
 enum gf_agree_verdict gf_agree_ask_later(mca_coll_gpufifo_module_t *module, struct gf_agree_ticket *ticket)
 {
     enum gf_agree_verdict verdict = gf_agree_later_ask(&module->later, ticket);
+    const struct gf_agree *agree = __atomic_load_n(&module->agree, __ATOMIC_ACQUIRE);
 
-    if (verdict == GF_AGREE_UNKNOWN && __atomic_load_n(&module->never_native, __ATOMIC_ACQUIRE) &&
-        !__atomic_load_n(&module->agree, __ATOMIC_ACQUIRE)) {
+    if (verdict == GF_AGREE_UNKNOWN && __atomic_load_n(&module->never_native, __ATOMIC_ACQUIRE) && !agree) {
         gf_agree_later_drop(&module->later, ticket);
         return GF_AGREE_STAGE;
+    }
+    if (verdict == GF_AGREE_STAGE && agree) {
+        stage_if_failed(module, agree);
     }
     return verdict;
 }

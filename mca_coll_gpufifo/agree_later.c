@@ -23,6 +23,13 @@ static struct gf_agree_line *line_of(const struct gf_agree_later *later)
     return board ? &board->lines[later->me] : NULL;
 }
 
+static bool has_failed(const struct gf_agree_later *later)
+{
+    const struct gf_agree_board *board = __atomic_load_n(&later->board, __ATOMIC_ACQUIRE);
+
+    return board && atomic_load_explicit(&board->failed, memory_order_acquire) != 0;
+}
+
 /* Shows what there is room for. Ranks enter their calls in order: what is behind a call that is not shown is not shown either. */
 static void show(struct gf_agree_later *later)
 {
@@ -124,6 +131,8 @@ enum gf_agree_verdict gf_agree_later_ask(struct gf_agree_later *later, struct gf
     show(later);
     if (ticket->shown) {       /* on the board, hence there is one */
         verdict = gf_agree_board_verdict(later->board, later->ranks, ticket->call);
+    } else if (has_failed(later)) {
+        verdict = GF_AGREE_STAGE;        /* there may never be room: who cannot see the board settles nothing there */
     }
     if (verdict != GF_AGREE_UNKNOWN) {
         take_out(later, ticket);

@@ -42,7 +42,8 @@ void gf_agree_later_enter(struct gf_agree_later *later, struct gf_agree_ticket *
 /* Enters call `call`, the next one, counted already, with host buffers: behind those that are not on the board yet. */
 void gf_agree_later_host(struct gf_agree_later *later, uint64_t call);
 
-/* Any thread. What is known about that call; if it is not GF_AGREE_UNKNOWN the ticket is the caller's again. */
+/* Any thread. What is known about that call; if it is not GF_AGREE_UNKNOWN the ticket is the caller's again. On a board that has
+ * failed it is GF_AGREE_STAGE, shown or not. */
 enum gf_agree_verdict gf_agree_later_ask(struct gf_agree_later *later, struct gf_agree_ticket *ticket);
 
 /* Any thread. Nobody will ask about that call any more: the communicator is dead. */

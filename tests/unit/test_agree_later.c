@@ -110,6 +110,41 @@ static void test_waits_for_room(void **state)
     free(board);
 }
 
+/* A rank that cannot attach the board settles nothing there, so room never comes: where the board has failed all are told to
+ * stage, those that were never shown too, in whatever order they are asked for. */
+static void test_waits_for_no_room_on_a_failed_board(void **state)
+{
+    enum { RING = GF_AGREE_RING, MORE = 2 };
+    struct gf_agree_board *board = board_new(2);
+    struct gf_agree_line *mine = &board->lines[0];
+    struct gf_agree_ticket tickets[RING + MORE];
+    struct gf_agree_later later;
+    (void)state;
+
+    see(&later, board, 2, 0);
+    for (uint64_t call = 1; call <= RING + MORE; call++) {
+        enter(&later, &tickets[call - 1], call);
+    }
+    assert_int_equal(gf_agree_later_ask(&later, &tickets[RING]), GF_AGREE_UNKNOWN);
+    atomic_store(&board->failed, GF_AGREE_UNSEEN);
+    assert_int_equal(gf_agree_later_ask(&later, &tickets[RING + 1]), GF_AGREE_STAGE);
+    for (int i = 0; i <= RING; i++) {
+        assert_int_equal(gf_agree_later_ask(&later, &tickets[i]), GF_AGREE_STAGE);
+    }
+    assert_null(later.first);
+    assert_int_equal(later.device_calls, RING);
+    assert_int_equal(mine->device_calls[0], 1);
+    assert_int_equal(mine->settled, RING + MORE);
+    enter(&later, &tickets[0], RING + MORE + 1);
+    assert_int_equal(gf_agree_later_ask(&later, &tickets[0]), GF_AGREE_STAGE);
+    gf_agree_later_host(&later, RING + MORE + 2);
+    assert_int_equal(mine->entered, RING + MORE + 2);
+    assert_int_equal(mine->settled, RING + MORE + 2);
+    assert_int_equal(later.device_calls, RING);
+    gf_agree_later_destroy(&later);
+    free(board);
+}
+
 /* Calls before the board is there: what had host buffers before the first without a verdict is told as such, and that one and
  * what is behind it is shown; a host call that missed the board is told by the second look. */
 static void test_comes_to_the_board(void **state)
@@ -283,6 +318,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_settles_in_order),
         cmocka_unit_test(test_waits_for_room),
+        cmocka_unit_test(test_waits_for_no_room_on_a_failed_board),
         cmocka_unit_test(test_comes_to_the_board),
         cmocka_unit_test(test_never_comes_to_the_board),
         cmocka_unit_test(test_many_calls),
