@@ -133,8 +133,11 @@ static void look_for_gone(struct gf_mailbox *mailbox)
     opal_mutex_lock(&mca_coll_gpufifo_component.lock);
     opal_mutex_lock(&mailbox->lock);
     for (item = opal_list_get_first(&mailbox->waiting); item != opal_list_get_end(&mailbox->waiting); item = next) {
+        const struct gf_mail_message *message = &((waiting_t *)item)->message;
+
         next = opal_list_get_next(item);
-        if (is_for_gone(mailbox, &((waiting_t *)item)->message)) {
+        /* One that is there by now gets its messages from the thread that makes it. */
+        if (!find_module(&message->to) && is_for_gone(mailbox, message)) {
             opal_list_remove_item(&mailbox->waiting, item);
             OBJ_RELEASE(item);
         }
