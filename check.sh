@@ -33,6 +33,19 @@ show_end_of() {
     sed 's/^/    | /' "$1" | tail -n "${2:-40}"
 }
 
+# What failed in a log of tests/mpi/runs.sh, wherever it stands there, or else its end.
+show_failures_of() {
+    local failures
+
+    failures=$(awk '/^FAIL: / { shown = 1; print; next } /^[^ ]/ { shown = 0 } shown' "$1" | cut -c1-300 | head -n 120)
+    if [ -n "$failures" ]; then
+        printf '    | %s\n' "${failures//$'\n'/$'\n    | '}"
+        show_end_of "$1" 2
+    else
+        show_end_of "$1" 60
+    fi
+}
+
 # one NAME MINUTES COMMAND…: a part that either works or not, or says itself "N passed, N failed".
 one() {
     local name=$1 minutes=$2 since=$SECONDS log=$source/build/part-$1.log good=0 counted
@@ -57,7 +70,7 @@ tests() {
     read -r p f s <<< "$(tail -n 1 <<< "$counted")"
     sed '$d' <<< "$counted" | while read -r kind test why; do
         echo "  $kind $test $why"
-        [ "$kind" != FAIL ] || show_end_of "$folder/${test%:}" 60
+        [ "$kind" != FAIL ] || show_failures_of "$folder/${test%:}"
     done
     if [ $good -eq 0 ] && [ "$f" -eq 0 ]; then
         show_end_of "$log"

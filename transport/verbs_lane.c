@@ -2,7 +2,9 @@
  *
  * How lanes come and go. A lane that is destroyed lingers: the acknowledgement of the peer's last operation may have been lost
  * or not sent yet, and the peer would take an end that was in order for one that broke. So its queue pair answers for as long
- * as a peer would ask.
+ * as a peer would ask. A lane that broke lingers too, but its queue pairs are put into the error state, in which they answer
+ * nothing: drivers may take long to take apart one whose packets nobody acknowledged (soft-RoCE: most of a minute each), and the
+ * error that somebody waits for would come after that.
  */
 #include "transport/verbs_private.h"
 
@@ -74,12 +76,17 @@ void gf_verbs_lane_destroy(struct gf_wire_lane *base)
 
     gf_verbs_flushes_forget(rail, lane);
     release_closed(rail, gf_verbs_patience(rail));
-    if (!lane->connected || gf_verbs_lane_status(lane, NULL) != GF_OK) {
+    if (!lane->connected) {
         release(lane);
         return;
     }
+    bool broken = gf_verbs_lane_status(lane, NULL) != GF_OK;
+
     for (int i = 0; i < lane->made; i++) {
         gf_verbs_queue_retire(&lane->queues[i]);
+        if (broken) {
+            gf_verbs_queue_shut(&lane->queues[i]);
+        }
     }
     pthread_mutex_lock(&rail->lock);
     lane->closed_at = gf_verbs_now();

@@ -149,6 +149,9 @@ gf_status gf_verbs_queue_create(struct gf_verbs_rail *rail, struct gf_verbs_queu
  * zeros. */
 void gf_verbs_queue_retire(struct gf_verbs_queue *queue);
 
+/* One that is retired: what the peer sends is not answered any more, and nothing of it reaches memory. */
+void gf_verbs_queue_shut(struct gf_verbs_queue *queue);
+
 /* A retired one, or one of zeros. */
 void gf_verbs_queue_destroy(struct gf_verbs_queue *queue);
 

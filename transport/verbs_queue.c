@@ -135,6 +135,15 @@ void gf_verbs_queue_retire(struct gf_verbs_queue *queue)
     }
 }
 
+void gf_verbs_queue_shut(struct gf_verbs_queue *queue)
+{
+    struct ibv_qp_attr error = { .qp_state = IBV_QPS_ERR };
+
+    if (ibv_modify_qp(queue->pair, &error, IBV_QP_STATE) != 0) {
+        gf_verbs_queue_destroy(queue);
+    }
+}
+
 void gf_verbs_queue_destroy(struct gf_verbs_queue *queue)
 {
     if (queue->pair) {
