@@ -12,30 +12,24 @@
 #include "mca_coll_gpufifo/mailbox.h"
 #include "mca_coll_gpufifo/nodes.h"
 
-/* Why these ranks of several nodes can never be native, or null. A rank that has another setting than we looks for no message of
- * another node, or asks for a network that we have not got. */
-static const char *reason_against_nodes(mca_coll_gpufifo_module_t *module)
+/* Why these ranks of several nodes can never be native, or null: differ->text where they have different settings. A rank with
+ * another setting than we have looks for no message of another node, asks for a network that we have not got, or takes the net's
+ * ring where we send messages. */
+static const char *reason_against_nodes(mca_coll_gpufifo_module_t *module, struct gf_reason *differ)
 {
-    struct gf_cards *cards = mca_coll_gpufifo_component.pt2pt.cards;
-    const struct gf_agree_map *map;
-
+    if (gf_nodes_differ(module->comm, differ)) {
+        return differ->text;
+    }
     if (!gf_nodes_may_be_native()) {
         return "its ranks are on several nodes";
     }
-    for (int rank = 0; rank < ompi_comm_size(module->comm) && cards; rank++) {
-        const struct gf_card *card = gf_card_of(cards, module->comm, rank), *mine = gf_card_mine(cards);
-
-        if (card->net != mine->net || card->between_nodes != mine->between_nodes) {
-            return "its ranks are on several nodes, and differ in coll_gpufifo_net or coll_gpufifo_between_nodes";
-        }
-    }
-    map = gf_agree_map_of(module);
+    const struct gf_agree_map *map = gf_agree_map_of(module);
     return map && map->nodes > 0 ? NULL : "its ranks are on several nodes, and are too many or not to be told apart";
 }
 
 /* Why this communicator can never be native, or null. All its ranks that ask come to the same answer. Who has published no card
  * does not take part, and would never answer. */
-static const char *reason_against(mca_coll_gpufifo_module_t *module)
+static const char *reason_against(mca_coll_gpufifo_module_t *module, struct gf_reason *differ)
 {
     struct gf_cards *cards = mca_coll_gpufifo_component.pt2pt.cards;
     ompi_communicator_t *comm = module->comm;
@@ -53,7 +47,7 @@ static const char *reason_against(mca_coll_gpufifo_module_t *module)
         }
         several |= !gf_node_is_ours(comm, rank);
     }
-    return several ? reason_against_nodes(module) : NULL;
+    return several ? reason_against_nodes(module, differ) : NULL;
 }
 
 static void stage_for_ever(mca_coll_gpufifo_module_t *module, enum gf_log_level level, const char *why)
@@ -73,6 +67,20 @@ void gf_agree_give_up(mca_coll_gpufifo_module_t *module, const char *why)
 void gf_agree_freed(mca_coll_gpufifo_module_t *module)
 {
     stage_for_ever(module, GF_LOG_PATH, "a rank had host memory in a call of it, and has freed it since");
+}
+
+/* Can this communicator never be native? Then it is staged from now on. */
+static bool can_never_be_native(mca_coll_gpufifo_module_t *module)
+{
+    struct gf_reason differ;
+    const char *why = reason_against(module, &differ);
+
+    if (why == differ.text) {
+        gf_agree_give_up(module, why);
+    } else if (why) {
+        stage_for_ever(module, GF_LOG_PATH, why);     /* nothing is amiss */
+    }
+    return why != NULL;
 }
 
 /* Makes the board known to the calling thread. It may be in a host call right now, whose number we read before or after it was
@@ -186,9 +194,7 @@ static struct gf_agree *wait_for_board(mca_coll_gpufifo_module_t *module)
     struct gf_agree *agree = __atomic_load_n(&module->agree, __ATOMIC_ACQUIRE);
 
     if (agree == NULL) {
-        const char *why = reason_against(module);
-        if (why) {
-            stage_for_ever(module, GF_LOG_PATH, why);     /* nothing is amiss */
+        if (can_never_be_native(module)) {
             return NULL;
         }
         gf_mailbox_arm(module);
@@ -346,10 +352,7 @@ bool gf_agree_may_enter_later(mca_coll_gpufifo_module_t *module)
     if (module->board_wanted || __atomic_load_n(&module->agree, __ATOMIC_ACQUIRE)) {
         return true;
     }
-    const char *why = reason_against(module);
-
-    if (why) {
-        stage_for_ever(module, GF_LOG_PATH, why);
+    if (can_never_be_native(module)) {
         return false;
     }
     module->board_wanted = true;

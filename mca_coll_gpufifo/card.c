@@ -38,7 +38,9 @@ struct gf_cards *gf_cards_publish(const mca_base_component_t *component, const s
     cards->mine.node.lowest_rank = gf_mpi_lowest_local_rank();
     snprintf(cards->mine.node.name, sizeof cards->mine.node.name, "%s", config->node);
     cards->mine.net = config->net;
-    cards->mine.between_nodes = config->between_nodes != GF_BETWEEN_OFF;
+    cards->mine.between_nodes = config->between_nodes;
+    cards->mine.net_bytes = config->net_bytes;
+    cards->mine.deterministic = config->deterministic;
     if (gf_segment_create(1, &cards->page, &cards->mine.page, NULL) != GF_OK) {
         cards->mine.page = (struct gf_segment_name){.bytes = 0};
     }

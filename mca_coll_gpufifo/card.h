@@ -25,7 +25,10 @@ struct gf_card {
     unsigned char cookie[GF_COOKIE_BYTES];
     struct gf_node_name node;
     int32_t net;                                   /* coll_gpufifo_net: enum gf_force_net */
-    int32_t between_nodes;                         /* coll_gpufifo_between_nodes is not off: 1, else 0 */
+    int32_t between_nodes;                         /* coll_gpufifo_between_nodes: enum gf_between_nodes */
+    uint64_t net_bytes;                            /* coll_gpufifo_net_bytes */
+    int32_t deterministic;                         /* coll_gpufifo_deterministic */
+    int32_t reserved;
     struct gf_segment_name page;                   /* bytes 0: it could not be made, and so nothing else could */
 };
 

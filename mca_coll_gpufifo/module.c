@@ -6,6 +6,7 @@
 #include "mca_coll_gpufifo/module.h"
 
 #include "mca_coll_gpufifo/agree.h"
+#include "mca_coll_gpufifo/card.h"
 #include "mca_coll_gpufifo/coll/coll.h"
 #include "mca_coll_gpufifo/flight.h"
 #include "mca_coll_gpufifo/mailbox.h"
@@ -87,6 +88,22 @@ static void forget(mca_coll_gpufifo_module_t *module)
     opal_mutex_unlock(&mca_coll_gpufifo_component.lock);
 }
 
+/* Calls of host memory alone must go the same way everywhere, too, and no rank looks at the others in them: all go by what rank 0
+ * of MPI_COMM_WORLD has. */
+static void take_order_of_rank_0(void)
+{
+    mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
+    const struct gf_card *first =
+        component->pt2pt.cards ? gf_card_of(component->pt2pt.cards, &ompi_mpi_comm_world.comm, 0) : NULL;
+
+    if (first && first->deterministic != component->config.deterministic) {
+        gf_log(&component->log, GF_LOG_WARN, "rank %d of MPI_COMM_WORLD has the setting coll_gpufifo_deterministic = %d, but "
+               "rank 0 has %d, which counts: give all ranks the same", ompi_comm_rank(&ompi_mpi_comm_world.comm),
+               component->config.deterministic, first->deterministic);
+        component->config.deterministic = first->deterministic;
+    }
+}
+
 static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
 {
     mca_coll_gpufifo_module_t *module = (mca_coll_gpufifo_module_t *)base;
@@ -95,6 +112,7 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
         gf_mailbox_open();
         gf_pt2pt_open();
         gf_windows_open();
+        take_order_of_rank_0();
     }
     module->comm = comm;
     module->watched = gf_mpi_threads();

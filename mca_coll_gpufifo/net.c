@@ -21,8 +21,8 @@ static const mca_base_var_enum_value_t mtus[] = {
 
 enum { GF_NET_SILENCE = 30, GF_NET_MOST_SILENCE = 100000 };     /* seconds */
 
-/* As gf_wires_named knows them. */
-static const char *const names[] = {[GF_NET_VERBS] = "verbs", [GF_NET_UCX] = "ucx", [GF_NET_ANY] = "auto"};
+/* As gf_wires_named knows them, but for "off". */
+static const char *const names[] = {[GF_NET_OFF] = "off", [GF_NET_VERBS] = "verbs", [GF_NET_UCX] = "ucx", [GF_NET_ANY] = "auto"};
 
 static void register_number(const char *name, const char *help, int *storage)
 {
@@ -83,6 +83,11 @@ void gf_net_params_register(struct gf_net_params *params)
         "Whether data go straight from the program's buffers to the peer's, where both can be registered: auto (where the "
         "network reads and writes device memory), yes (try it anywhere), or no (through slots)",
         MCA_BASE_VAR_TYPE_INT, choices, OPAL_INFO_LVL_6, &params->zero_copy);
+}
+
+const char *gf_net_name(enum gf_force_net net)
+{
+    return names[net];
 }
 
 bool gf_net_params_can(enum gf_force_net net)

@@ -32,6 +32,9 @@ void gf_net_params_default(struct gf_net_params *params);
 /* Registers them, with the defaults that are there. */
 void gf_net_params_register(struct gf_net_params *params);
 
+/* As coll_gpufifo_net has it. */
+const char *gf_net_name(enum gf_force_net net);
+
 /* Was gpufifo built for it? */
 bool gf_net_params_can(enum gf_force_net net);
 

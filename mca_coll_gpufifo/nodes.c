@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Comparing the nodes that the cards name.
+ * Comparing what the cards say: the nodes that they name, and settings.
  */
 #include "mca_coll_gpufifo/nodes.h"
 
@@ -37,6 +37,51 @@ bool gf_nodes_may_be_native(void)
     const struct gf_config *config = &mca_coll_gpufifo_component.config;
 
     return config->net != GF_NET_OFF || config->between_nodes != GF_BETWEEN_OFF;
+}
+
+/* The value of a setting of the card's, in `room` or elsewhere. */
+typedef const char *setting_text(const struct gf_card *card, char *room, size_t bytes);
+
+static const char *net_of(const struct gf_card *card, char *room, size_t bytes)
+{
+    (void)room, (void)bytes;
+    return gf_net_name((enum gf_force_net)card->net);
+}
+
+/* Between the other values ranks settle each call: what one of them does not send by messages is staged. */
+static const char *between_of(const struct gf_card *card, char *room, size_t bytes)
+{
+    (void)room, (void)bytes;
+    return card->between_nodes == GF_BETWEEN_OFF ? "off" : "messages or auto";
+}
+
+static const char *net_bytes_of(const struct gf_card *card, char *room, size_t bytes)
+{
+    snprintf(room, bytes, "%llu", (unsigned long long)card->net_bytes);
+    return card->net == GF_NET_OFF ? "" : room;
+}
+
+static bool differs(ompi_communicator_t *comm, const char *name, setting_text *text, struct gf_reason *why)
+{
+    char first_room[24], other_room[24];
+    const char *first = text(gf_card_of(cards(), comm, 0), first_room, sizeof first_room);
+
+    for (int rank = 1; rank < ompi_comm_size(comm); rank++) {
+        const char *other = text(gf_card_of(cards(), comm, rank), other_room, sizeof other_room);
+
+        if (strcmp(first, other) != 0) {
+            gf_reason_set(why, "its ranks are on several nodes, and differ in coll_gpufifo_%s: rank %d has %s, but rank 0 has "
+                          "%s: give all the same", name, rank, other, first);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool gf_nodes_differ(ompi_communicator_t *comm, struct gf_reason *why)
+{
+    return cards() && (differs(comm, "net", net_of, why) || differs(comm, "between_nodes", between_of, why) ||
+                       differs(comm, "net_bytes", net_bytes_of, why));
 }
 
 int gf_nodes_number(ompi_communicator_t *comm, int *node)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "base/status.h"
 #include "mca_coll_gpufifo/ompi_abi.h"
 
 /* Is that rank on our node? By the cards (card.h); where one of the two has none, as Open MPI says. */
@@ -20,5 +21,9 @@ int gf_nodes_number(ompi_communicator_t *comm, int *node);
 
 /* May calls be native whose ranks are on several nodes? If not, no rank looks for a word of another node. */
 bool gf_nodes_may_be_native(void);
+
+/* Do ranks of this intracommunicator, all of which have cards, have different settings, of those on which it depends by what way
+ * a call goes between nodes? Then *why names the first such setting, and two ranks with their values: the same on all ranks. */
+bool gf_nodes_differ(ompi_communicator_t *comm, struct gf_reason *why);
 
 #endif

@@ -28,7 +28,7 @@ void gf_params_register_nodes(mca_coll_gpufifo_component_t *component)
         MCA_BASE_VAR_TYPE_INT, net_values, OPAL_INFO_LVL_4, &component->net);
     gf_params_register_variable("net_bytes",
         "Least message in bytes that goes so where ranks are on several nodes; shorter ones go as "
-        "coll_gpufifo_between_nodes says",
+        "coll_gpufifo_between_nodes says. All ranks must have the same value",
         MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_5, &component->config.net_bytes);
     gf_params_register_variable("between_nodes",
         "How blocking collectives that move blocks (alltoall, allgather, bcast, gather, scatter, those among neighbours), and "

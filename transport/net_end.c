@@ -109,7 +109,12 @@ static gf_status check(const struct gf_net_end *end, const struct description *d
                       (int)sizeof d->wire - 1, d->wire, end->c->me, end->wire->ops->name);
         return GF_ERR_PEER;
     }
-    if (d->group != (uint32_t)end->group || d->lanes != (uint32_t)end->lane_count
+    if (d->group != (uint32_t)end->group) {
+        gf_reason_set(why, "rank %d has the setting net_group = %u, but rank %d has %d: give all ranks the same", end->c->peer,
+                      d->group, end->c->me, end->group);
+        return GF_ERR_PEER;
+    }
+    if (d->lanes != (uint32_t)end->lane_count
         || d->room.slots_bytes != gf_layout_slots_bytes(&end->c->shape)) {
         gf_reason_set(why, "rank %d described %u lanes of %u channels: use one version of gpufifo and the same settings on all "
                       "ranks", end->c->peer, d->lanes, d->group);

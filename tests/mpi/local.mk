@@ -272,8 +272,8 @@ tests_mpi_test_told_LDADD = $(mpi_test_libs)
 TESTS += tests/mpi/pt2pt.sh tests/mpi/pt2pt_stress.sh tests/mpi/pt2pt_pipe.sh tests/mpi/told.sh
 dist_check_SCRIPTS += tests/mpi/pt2pt.sh tests/mpi/pt2pt_stress.sh tests/mpi/pt2pt_pipe.sh tests/mpi/told.sh \
     tests/mpi/odd_noipc.sh tests/mpi/own_gpu.sh tests/mpi/own_pids.sh
-TESTS += tests/mpi/nodes.sh tests/mpi/agree_nodes.sh tests/mpi/net.sh tests/mpi/between.sh
-dist_check_SCRIPTS += tests/mpi/nodes.sh tests/mpi/agree_nodes.sh tests/mpi/net.sh tests/mpi/between.sh \
+TESTS += tests/mpi/nodes.sh tests/mpi/agree_nodes.sh tests/mpi/net.sh tests/mpi/between.sh tests/mpi/differ.sh
+dist_check_SCRIPTS += tests/mpi/nodes.sh tests/mpi/agree_nodes.sh tests/mpi/net.sh tests/mpi/between.sh tests/mpi/differ.sh \
     tests/mpi/own_node.sh tests/mpi/own_setting.sh
 check_PROGRAMS += tests/mpi/test_pt2pt_probe
 tests_mpi_test_pt2pt_probe_SOURCES = tests/mpi/test_pt2pt_probe.c tests/mpi/pt2pt_buffers.c tests/mpi/pt2pt_buffers.h

@@ -347,7 +347,7 @@ static void test_disagreements(void **state)
     for (int end = 0; end < 2; end++) {
         expect_disagreement(end, spoil_magic, "unknown form");
         expect_disagreement(end, spoil_wire, "uses verbs");
-        expect_disagreement(end, spoil_group, "3 lanes of 3 channels");
+        expect_disagreement(end, spoil_group, "has the setting net_group = 3, but rank");
         expect_disagreement(end, spoil_lanes, "2 lanes of 1 channels");
         expect_disagreement(end, spoil_slots_bytes, "3 lanes of 1 channels");
         expect_disagreement(end, spoil_rest, "told no addresses");
