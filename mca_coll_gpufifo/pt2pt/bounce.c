@@ -7,9 +7,6 @@
 #include "mca_coll_gpufifo/device_memory.h"
 #include "mca_coll_gpufifo/memory_kind.h"
 
-/* Up to so many bytes a message lands in pinned memory, from which its copy is faster. */
-enum { LARGEST_PINNED_LANDING = 256 << 10 };
-
 static struct gf_landings *the_landings(void)
 {
     return mca_coll_gpufifo_component.pt2pt.landings;
@@ -67,11 +64,16 @@ static bool is_on_host(const struct gf_pt2pt_bounce *bounce)
     return bounce->memory && !bounce->piece;
 }
 
+static bool is_pageable(const struct gf_pt2pt_bounce *bounce)
+{
+    return bounce->landing && !bounce->landing->device;
+}
+
 gf_status gf_pt2pt_bounce_pin(struct gf_pt2pt_bounce *bounce, size_t bytes, struct gf_reason *why)
 {
     gf_status status;
 
-    if (is_on_host(bounce) && !bounce->landing && bounce->room >= bytes) {
+    if (is_on_host(bounce) && !is_pageable(bounce) && bounce->room >= bytes) {
         return GF_OK;
     }
     give_memory_back(bounce);
@@ -114,14 +116,11 @@ gf_status gf_pt2pt_bounce_land(struct gf_pt2pt_bounce *bounce, size_t bytes, str
 {
     gf_status status;
 
-    if (is_on_host(bounce) && bounce->room >= bytes) {
+    if (bounce->landing && bounce->room >= bytes) {
         return GF_OK;
     }
-    if (bytes <= LARGEST_PINNED_LANDING) {
-        return gf_pt2pt_bounce_pin(bounce, bytes, why);
-    }
     give_memory_back(bounce);
-    status = gf_landing_get(the_landings(), bytes, &bounce->landing, why);
+    status = gf_landing_get(the_landings(), gf_stage_pool_device(bounce->pool), bytes, &bounce->landing, why);
     if (status == GF_OK) {
         bounce->memory = bounce->landing->memory;
         bounce->room = bounce->landing->room;
@@ -181,7 +180,7 @@ gf_status gf_pt2pt_bounce_store(struct gf_pt2pt_bounce *bounce, size_t bytes, st
     if (bounce->landing && bounce->landing->filled < bytes) {
         bounce->landing->filled = bytes;
     }
-    if (bounce->landing && !gf_pt2pt_bounce_run(bounce)) {
+    if (is_pageable(bounce) && !gf_pt2pt_bounce_run(bounce)) {
         status = move_to_pinned(bounce, bytes, why);
     }
     if (status == GF_OK) {

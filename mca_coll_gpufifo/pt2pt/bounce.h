@@ -19,7 +19,7 @@ struct gf_pt2pt_bounce {
     struct gf_stage_pool *pool;        /* of its device; null: closed */
     void *memory;                      /* null: none */
     size_t room;                       /* bytes of memory */
-    struct gf_landing *landing;        /* whose memory it is, pageable */
+    struct gf_landing *landing;        /* whose memory it is, pinned or pageable */
     struct gf_device_piece *piece;     /* whose memory it is, on the device; neither: it is pinned */
     struct gf_pointer near;            /* the allocation of the piece */
     struct gf_transfer transfer;       /* the copy under way */

@@ -15,6 +15,9 @@
 enum { CLASSES = 48, MOST_IDLE = 4096, PAGE = 4096 };
 static const size_t most_filled = (size_t)64 << 20;
 
+/* Up to so many bytes they are pinned. */
+static const size_t largest_pinned = (size_t)256 << 10;
+
 /* Behind the room; only addresses. */
 static const size_t apron = (size_t)64 << 20;
 
@@ -36,6 +39,9 @@ struct gf_landings *gf_landings_create(void)
 
 static void destroy(struct gf_landing *landing)
 {
+    if (landing->device) {
+        (void)gf_device_host_unregister(landing->device, landing->memory);
+    }
     munmap(landing->memory, landing->room + apron);
     free(landing);
 }
@@ -57,18 +63,29 @@ void gf_landings_destroy(struct gf_landings *landings)
     free(landings);
 }
 
+/* Not less than a page. */
 static int class_of(size_t bytes)
 {
     int class = 0;
 
-    while (class < CLASSES - 1 && (size_t)1 << class < bytes) {
+    while (class < CLASSES - 1 && ((size_t)1 << class < bytes || (size_t)1 << class < PAGE)) {
         class++;
     }
     return class;
 }
 
+/* A forked child must not get it: the page that this process goes on with would be another one than the device's. */
+static void pin(struct gf_landing *landing, gf_device *device)
+{
+    if (madvise(landing->memory, landing->room, MADV_DONTFORK) == 0 &&
+        gf_device_host_register(device, landing->memory, landing->room, NULL) == GF_OK) {
+        landing->device = device;
+        landing->filled = landing->room;
+    }
+}
+
 /* Huge pages would make the first touch of a page cost two megabytes. */
-static gf_status create(size_t room, struct gf_landing **created, struct gf_reason *why)
+static gf_status create(size_t room, gf_device *device, struct gf_landing **created, struct gf_reason *why)
 {
     struct gf_landing *landing = calloc(1, sizeof *landing);
 
@@ -77,6 +94,9 @@ static gf_status create(size_t room, struct gf_landing **created, struct gf_reas
         landing->memory = mmap(NULL, room + apron, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (landing->memory != MAP_FAILED) {
             (void)madvise(landing->memory, room + apron, MADV_NOHUGEPAGE);
+            if (room <= largest_pinned) {
+                pin(landing, device);
+            }
             *created = landing;
             return GF_OK;
         }
@@ -86,19 +106,41 @@ static gf_status create(size_t room, struct gf_landing **created, struct gf_reas
     return GF_ERR_NO_MEMORY;
 }
 
-gf_status gf_landing_get(struct gf_landings *landings, size_t bytes, struct gf_landing **landing, struct gf_reason *why)
+/* With the lock held. The last one of this size that is not pinned for another device; null: there is none. */
+static struct gf_landing *take(struct gf_landings *landings, int class, const gf_device *device)
+{
+    struct gf_landing **link = &landings->idle[class], *landing;
+
+    while (*link && (*link)->device && (*link)->device != device) {
+        link = &(*link)->next;
+    }
+    landing = *link;
+    if (landing) {
+        *link = landing->next;
+        landings->count--;
+        landings->filled -= landing->filled;
+    }
+    return landing;
+}
+
+gf_status gf_landing_get(struct gf_landings *landings, gf_device *device, size_t bytes, struct gf_landing **landing,
+                         struct gf_reason *why)
 {
     int class = class_of(bytes);
 
     pthread_mutex_lock(&landings->lock);
-    *landing = landings->idle[class];
-    if (*landing) {
-        landings->idle[class] = (*landing)->next;
-        landings->count--;
-        landings->filled -= (*landing)->filled;
-    }
+    *landing = take(landings, class, device);
     pthread_mutex_unlock(&landings->lock);
-    return *landing ? GF_OK : create((size_t)1 << class, landing, why);
+    return *landing ? GF_OK : create((size_t)1 << class, device, landing, why);
+}
+
+/* What was touched becomes mere addresses again, but for what is pinned. */
+static void forget(struct gf_landing *landing)
+{
+    size_t kept = landing->device ? landing->room : 0;
+
+    (void)madvise((char *)landing->memory + kept, landing->room + apron - kept, MADV_DONTNEED);
+    landing->filled = kept;
 }
 
 void gf_landing_put(struct gf_landings *landings, struct gf_landing *landing)
@@ -107,11 +149,11 @@ void gf_landing_put(struct gf_landings *landings, struct gf_landing *landing)
     bool keep;
 
     pthread_mutex_lock(&landings->lock);
-    keep = landings->count < MOST_IDLE;
-    if (keep && landing->filled > PAGE && (landing->filled > landing->room || landings->filled + landing->filled > most_filled)) {
-        (void)madvise(landing->memory, landing->room + apron, MADV_DONTNEED);
-        landing->filled = 0;
+    if (landing->filled > landing->room ||
+        (!landing->device && landing->filled > PAGE && landings->filled + landing->filled > most_filled)) {
+        forget(landing);
     }
+    keep = landings->count < MOST_IDLE && (!landing->device || landings->filled + landing->filled <= most_filled);
     if (keep) {
         landing->next = landings->idle[class];
         landings->idle[class] = landing;

@@ -9,6 +9,7 @@
 #       PROGRAM      relative to the build folder; must end with 0
 #   run_prints TEXT RANKS ... PROGRAM     the same; must print TEXT, a basic regular expression
 #   run_silent RANKS ... PROGRAM          must print nothing about gpufifo
+#   run_lacks TEXT RANKS ... PROGRAM      must not print TEXT, in whichever case, and end with 0
 #   run_fails TEXT RANKS ... PROGRAM      must print TEXT and end with something else than 0
 #   run_says TEXT RANKS ... PROGRAM       must print TEXT, and end anyhow
 #   wait_until SECONDS COMMAND...        whether it came true in time, which is generous: nothing is measured
@@ -121,13 +122,19 @@ run_says() {
     launch_until_said any "$@"
 }
 
-run_silent() {
+run_lacks() {
+    unwanted=$1
+    shift
     launch "$@"
-    if [ $result -eq 0 ] && grep -q -i gpufifo "$output"; then
-        bad "should not mention gpufifo"
+    if [ $result -eq 0 ] && grep -q -i -e "$unwanted" "$output"; then
+        bad "should not print: $unwanted"
     else
         judge zero ""
     fi
+}
+
+run_silent() {
+    run_lacks gpufifo "$@"
 }
 
 run_fails() {

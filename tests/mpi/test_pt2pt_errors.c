@@ -68,37 +68,47 @@ static void truncation(const struct ends *e)
 }
 
 /* Of a long message that is truncated, Open MPI 4.1 writes all: not to what lies behind the memory in which the receive waits.
- * The kernel maps new memory right below what was mapped before. */
-static void overrun(const struct ends *e)
+ * The kernel maps new memory right below what was mapped before. On the emulated device pinned memory has nothing behind it, and
+ * Open MPI says that it cannot write there. */
+static void overrun_behind(const struct ends *e, size_t room)
 {
-    enum { ROOM = 600000, SENT = 8 << 20 };
+    enum { SENT = 8 << 20 };
     struct buffer from, to;
     MPI_Request requests[2];
     unsigned char *above;
     size_t wrong = 0;
     int class;
 
-    if (e->h->ranks == 1 || e->from != GPUFIFO_MEMORY_HOST || e->to != GPUFIFO_MEMORY_DEVICE) {
-        return;
-    }
     message_create(e, &from, SENT, 1);
-    landing_create(e, &to, ROOM);
+    landing_create(e, &to, room);
     above = mmap(NULL, SENT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     harness_check(e->h, above != MAP_FAILED, "%s: no memory", e->name);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Irecv(to.data, ROOM, MPI_BYTE, e->previous, TAG, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(to.data, (int)room, MPI_BYTE, e->previous, TAG, MPI_COMM_WORLD, &requests[0]);
     MPI_Isend(from.data, SENT, MPI_BYTE, e->next, TAG, MPI_COMM_WORLD, &requests[1]);
     MPI_Error_class(MPI_Wait(&requests[0], MPI_STATUS_IGNORE), &class);
     MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     for (size_t i = 0; i < SENT; i++) {
         wrong += above[i] != 0;
     }
-    harness_check(e->h, class == MPI_ERR_TRUNCATE && wrong == 0, "%s: class %d, %zu bytes of others were written", e->name, class,
-                  wrong);
+    harness_check(e->h, class == MPI_ERR_TRUNCATE && wrong == 0, "%s: room for %zu bytes: class %d, %zu bytes of others written",
+                  e->name, room, class, wrong);
     munmap(above, SENT);
     landing_check(e, &to, 0, 0, 0);
     buffer_destroy(&from, e->name);
+}
+
+static void overrun(const struct ends *e)
+{
+    static const size_t rooms[] = {8, 5000, 200000, 600000};
+
+    if (e->h->ranks == 1 || e->from != GPUFIFO_MEMORY_HOST || e->to != GPUFIFO_MEMORY_DEVICE) {
+        return;
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (size_t i = 0; i < sizeof rooms / sizeof rooms[0]; i++) {
+        overrun_behind(e, rooms[i]);
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
 /* A freed buffer is an error of the call, not a crash. */
