@@ -69,12 +69,9 @@ int gf_messages_receive(struct gf_messages *messages, const struct gf_mapped_buf
 static int wait_for(const struct gf_messages *messages, struct gf_between_message *message)
 {
     ompi_status_public_t status = {.MPI_ERROR = MPI_SUCCESS};
-    int result = ompi_request_wait(&message->request, &status);
+    int result = gf_pt2pt_request_wait(message->request, &status);
     struct gf_reason why;
 
-    if (message->request != MPI_REQUEST_NULL) {            /* the wait keeps one that has ended with an error */
-        (void)ompi_request_free(&message->request);
-    }
     message->request = MPI_REQUEST_NULL;
     if (result != MPI_SUCCESS || message->from < 0 || status._ucount == message->bytes) {
         return result;

@@ -23,7 +23,6 @@ static __opal_attribute_noinline__ int recv_offered(const struct gf_pt2pt_argume
 {
     ompi_status_public_t came = *status;
     gf_pt2pt_request_t *request;
-    ompi_request_t *outer;
     int result = gf_pt2pt_request_create(arguments, &request);
 
     if (result != MPI_SUCCESS) {
@@ -33,8 +32,7 @@ static __opal_attribute_noinline__ int recv_offered(const struct gf_pt2pt_argume
     came._cancelled = false;
     gf_pt2pt_request_begin(request);
     gf_pt2pt_queue_deliver(gf_pt2pt_queue_get(), request, &came, head);
-    outer = gf_pt2pt_request_outer(request);
-    return ompi_request_wait(&outer, status);
+    return gf_pt2pt_request_wait(gf_pt2pt_request_outer(request), status);
 }
 
 /* Receives to `data`, in the PML's own loop, or `posted`: with a request of the PML's, for which MPI's full progress waits. The
@@ -50,14 +48,7 @@ static inline int recv_from_pml(bool posted, const struct gf_pt2pt_arguments *a,
     }
     result = gf_pt2pt_saved()->pml_irecv(data->buffer, data->count, data->type, a->peer, a->tag, a->comm, &request);
     gf_stash_leave(a->comm);
-    if (result != MPI_SUCCESS) {
-        return result;
-    }
-    result = ompi_request_wait(&request, status);
-    if (OPAL_UNLIKELY(result != MPI_SUCCESS && request != MPI_REQUEST_NULL)) {
-        ompi_request_free(&request);
-    }
-    return result;
+    return result == MPI_SUCCESS ? gf_pt2pt_request_wait(request, status) : result;
 }
 
 /* The buffer has room for an RTS; what it overwrites is kept. */
@@ -116,7 +107,7 @@ static int recv_by_request(const struct gf_pt2pt_arguments *arguments, ompi_stat
     ompi_request_t *request;
     int result = gf_pt2pt_request_new(arguments, &request);
 
-    return result == MPI_SUCCESS ? ompi_request_wait(&request, status) : result;
+    return result == MPI_SUCCESS ? gf_pt2pt_request_wait(request, status) : result;
 }
 
 static int imrecv(const struct gf_pt2pt_arguments *arguments, struct ompi_message_t **message, ompi_request_t **request)
@@ -148,7 +139,7 @@ static int recv_host(const struct gf_pt2pt_arguments *arguments, ompi_status_pub
     if (OPAL_UNLIKELY(message != NULL)) {
         int result = imrecv(arguments, &message, &request);
 
-        return result == MPI_SUCCESS ? ompi_request_wait(&request, status) : result;
+        return result == MPI_SUCCESS ? gf_pt2pt_request_wait(request, status) : result;
     }
     if (status == MPI_STATUS_IGNORE) {
         status = &ignored;
@@ -254,7 +245,7 @@ int gf_pt2pt_mrecv(void *buffer, size_t count, ompi_datatype_t *type, struct omp
         return gf_pt2pt_saved()->pml_mrecv(buffer, count, type, message, status);
     }
     result = imrecv(&arguments, message, &request);
-    return result == MPI_SUCCESS ? ompi_request_wait(&request, status) : result;
+    return result == MPI_SUCCESS ? gf_pt2pt_request_wait(request, status) : result;
 }
 
 int gf_pt2pt_imrecv(void *buffer, size_t count, ompi_datatype_t *type, struct ompi_message_t **message, ompi_request_t **request)

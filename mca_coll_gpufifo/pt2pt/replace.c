@@ -14,6 +14,7 @@
 #include "mca_coll_gpufifo/pt2pt/bounce.h"
 #include "mca_coll_gpufifo/pt2pt/functions.h"
 #include "mca_coll_gpufifo/pt2pt/host_data.h"
+#include "mca_coll_gpufifo/pt2pt/request.h"
 
 static const char function_name[] = "MPI_Sendrecv_replace";
 
@@ -26,6 +27,13 @@ struct exchange {
     MPI_Status *status;
 };
 
+/* A receive that the call will not wait for: unless its message is there already, the buffer is the program's again. */
+static void give_up(ompi_request_t *receive)
+{
+    (void)ompi_request_cancel(receive);
+    (void)ompi_request_free(&receive);
+}
+
 /* With the PML's functions, which count in size_t. They are ours: the buffer may be of any kind. */
 static int sendrecv_packed(const struct exchange *x, const void *packed, size_t bytes, MPI_Comm comm)
 {
@@ -34,9 +42,11 @@ static int sendrecv_packed(const struct exchange *x, const void *packed, size_t 
 
     if (result == MPI_SUCCESS) {
         result = MCA_PML_CALL(send(packed, bytes, MPI_PACKED, x->dest, x->sendtag, MCA_PML_BASE_SEND_STANDARD, comm));
-    }
-    if (result == MPI_SUCCESS) {
-        result = ompi_request_wait(&receive, x->status);
+        if (result == MPI_SUCCESS) {
+            result = gf_pt2pt_request_wait(receive, x->status);
+        } else {
+            give_up(receive);
+        }
     }
     return result == MPI_SUCCESS ? result : OMPI_ERRHANDLER_INVOKE(comm, result, function_name);
 }

@@ -131,6 +131,18 @@ int gf_pt2pt_request_post(gf_pt2pt_request_t *request);
 /* The same for a receive of a message that MPI_Mprobe matched. (post.c) */
 int gf_pt2pt_request_post_matched(gf_pt2pt_request_t *request, struct ompi_message_t **message);
 
+/* Waits for a request that only its call knows. The result. One that has ended with an error Open MPI leaves to be freed by who
+ * calls the error handler, which in a blocking call does not know of it. */
+static inline int gf_pt2pt_request_wait(ompi_request_t *request, ompi_status_public_t *status)
+{
+    int result = ompi_request_wait(&request, status);
+
+    if (OPAL_UNLIKELY(result != MPI_SUCCESS && request != MPI_REQUEST_NULL)) {
+        (void)ompi_request_free(&request);
+    }
+    return result;
+}
+
 /* Creates one, and posts it unless it is persistent. The result. (post.c) */
 int gf_pt2pt_request_new(const struct gf_pt2pt_arguments *arguments, ompi_request_t **request);
 

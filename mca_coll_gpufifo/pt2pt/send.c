@@ -49,7 +49,7 @@ static __opal_attribute_noinline__ int send_anything(const void *buffer, size_t 
     result = gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
         .buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm, .mode = mode,
         .send = true, .where = &where, .function = name_of(mode, BLOCKING)}, &request);
-    return result == MPI_SUCCESS ? ompi_request_wait(&request, MPI_STATUS_IGNORE) : result;
+    return result == MPI_SUCCESS ? gf_pt2pt_request_wait(request, MPI_STATUS_IGNORE) : result;
 }
 
 int gf_pt2pt_send(const void *buffer, size_t count, ompi_datatype_t *type, int peer, int tag, mca_pml_base_send_mode_t mode,

@@ -261,6 +261,11 @@ check_PROGRAMS += tests/mpi/test_pt2pt_early
 tests_mpi_test_pt2pt_early_SOURCES = tests/mpi/test_pt2pt_early.c tests/mpi/pt2pt_buffers.c tests/mpi/pt2pt_buffers.h
 tests_mpi_test_pt2pt_early_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_pt2pt_early_LDADD = $(mpi_test_libs)
+check_PROGRAMS += tests/mpi/test_pt2pt_failed
+tests_mpi_test_pt2pt_failed_SOURCES = tests/mpi/test_pt2pt_failed.c tests/mpi/pt2pt_buffers.c tests/mpi/pt2pt_buffers.h \
+    tests/mpi/resources.c tests/mpi/resources.h
+tests_mpi_test_pt2pt_failed_CPPFLAGS = $(mpi_test_cppflags)
+tests_mpi_test_pt2pt_failed_LDADD = $(mpi_test_libs)
 check_PROGRAMS += tests/mpi/test_pt2pt_errors
 tests_mpi_test_pt2pt_errors_SOURCES = tests/mpi/test_pt2pt_errors.c tests/mpi/pt2pt_buffers.c tests/mpi/pt2pt_buffers.h
 tests_mpi_test_pt2pt_errors_CPPFLAGS = $(mpi_test_cppflags)
