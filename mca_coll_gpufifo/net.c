@@ -4,6 +4,8 @@
  */
 #include "mca_coll_gpufifo/net.h"
 
+#include <stddef.h>
+
 #include "mca_coll_gpufifo/module.h"
 #include "transport/wires.h"
 
@@ -19,19 +21,49 @@ static const mca_base_var_enum_value_t flushes[] = {
 static const mca_base_var_enum_value_t mtus[] = {
     {0, "auto"}, {256, "256"}, {512, "512"}, {1024, "1024"}, {2048, "2048"}, {4096, "4096"}, {0, NULL}};
 
-enum { GF_NET_SILENCE = 30, GF_NET_MOST_SILENCE = 100000 };     /* seconds */
-
 /* As gf_wires_named knows them, but for "off". */
 static const char *const names[] = {[GF_NET_OFF] = "off", [GF_NET_VERBS] = "verbs", [GF_NET_UCX] = "ucx", [GF_NET_ANY] = "auto"};
 
-static void register_number(const char *name, const char *help, int *storage)
+/* Whole numbers: the variable, where its value is, its least and greatest one and its default, and what it means. */
+static const struct number {
+    const char *name;
+    size_t offset;                     /* of an int in struct gf_net_params */
+    int least, most, usual;
+    const char *help;
+} numbers[] = {
+    {"net_most_adapters", offsetof(struct gf_net_params, most_adapters), 0, GF_WIRE_ADAPTERS, 0,
+     "Most adapters that the connections of a device are spread over, 1 to 8; 0: all that are as near to it as the nearest"},
+    {"net_queue_pairs", offsetof(struct gf_net_params, queue_pairs), 1, GF_WIRE_PAIRS, 1,
+     "Queue pairs of a connection of verbs, over which long data are spread, 1 to 8"},
+    {"net_port", offsetof(struct gf_net_params, port), 0, 255, 0, "The port of each adapter; 0: its first one that is up"},
+    {"gid_index", offsetof(struct gf_net_params, gid_index), -1, 255, -1,
+     "The entry of the port's GID table by which it is addressed; -1: the right one for its network is found"},
+    {"net_service_level", offsetof(struct gf_net_params, service_level), 0, 15, 0, "The service level of verbs, 0 to 15"},
+    {"net_traffic_class", offsetof(struct gf_net_params, traffic_class), 0, 255, 0,
+     "The traffic class of verbs over RoCE, 0 to 255"},
+    {"net_timeout", offsetof(struct gf_net_params, timeout), 0, 31, 0,
+     "How long verbs waits for an acknowledgement, as 4.096 us times 2 to this power, 1 to 31; 0: 18, about a second"},
+    {"net_retries", offsetof(struct gf_net_params, retries), 0, 7, 0,
+     "How often verbs sends again what was not acknowledged, 1 to 7; 0: 6"},
+    {"net_silence", offsetof(struct gf_net_params, silence), 0, 100000, 30,
+     "Seconds in which the host of a peer may acknowledge nothing of what ucx sends it again and again by TCP, before it is "
+     "given up; 0: as long as TCP itself does"},
+    {"net_group", offsetof(struct gf_net_params, group), 1, GF_NET_GROUP, 1,
+     "Channels of a ring that share a connection of the network, 1 to 8"},
+};
+enum { NUMBERS = sizeof numbers / sizeof *numbers };
+
+static int *place_of(const struct number *number, struct gf_net_params *params)
 {
-    gf_params_register_variable(name, help, MCA_BASE_VAR_TYPE_INT, NULL, OPAL_INFO_LVL_6, storage);
+    return (int *)((char *)params + number->offset);
 }
 
 void gf_net_params_default(struct gf_net_params *params)
 {
-    *params = (struct gf_net_params){.gid_index = -1, .group = 1, .queue_pairs = 1, .silence = GF_NET_SILENCE};
+    *params = (struct gf_net_params){0};
+    for (int i = 0; i < NUMBERS; i++) {
+        *place_of(&numbers[i], params) = numbers[i].usual;
+    }
 }
 
 void gf_net_params_register(struct gf_net_params *params)
@@ -40,29 +72,14 @@ void gf_net_params_register(struct gf_net_params *params)
         "Names of the adapters that verbs may use, separated by commas, as mlx5_0,mlx5_1; empty: all. Those used are nearest to "
         "the device",
         MCA_BASE_VAR_TYPE_STRING, NULL, OPAL_INFO_LVL_5, &params->adapters);
-    register_number("net_most_adapters",
-        "Most adapters that the connections of a device are spread over, 1 to 8; 0: all that are as near to it as the nearest",
-        &params->most_adapters);
-    register_number("net_queue_pairs", "Queue pairs of a connection of verbs, over which long data are spread, 1 to 8",
-        &params->queue_pairs);
-    register_number("net_port", "The port of each adapter; 0: its first one that is up", &params->port);
-    register_number("gid_index",
-        "The entry of the port's GID table by which it is addressed; -1: the right one for its network is found",
-        &params->gid_index);
-    register_number("net_service_level", "The service level of verbs, 0 to 15", &params->service_level);
-    register_number("net_traffic_class", "The traffic class of verbs over RoCE, 0 to 255", &params->traffic_class);
+    for (int i = 0; i < NUMBERS; i++) {
+        gf_params_register_variable(numbers[i].name, numbers[i].help, MCA_BASE_VAR_TYPE_INT, NULL, OPAL_INFO_LVL_6,
+                                    place_of(&numbers[i], params));
+    }
     gf_params_register_variable("net_mtu",
         "Most bytes of data in a packet of verbs: 256, 512, 1024, 2048, 4096, or auto (what the port has); a connection has the "
         "smaller one of its ends'",
         MCA_BASE_VAR_TYPE_INT, mtus, OPAL_INFO_LVL_6, &params->mtu);
-    register_number("net_timeout",
-        "How long verbs waits for an acknowledgement, as 4.096 us times 2 to this power, 1 to 31; 0: 18, about a second",
-        &params->timeout);
-    register_number("net_retries", "How often verbs sends again what was not acknowledged, 1 to 7; 0: 6", &params->retries);
-    register_number("net_silence",
-        "Seconds in which the host of a peer may acknowledge nothing of what ucx sends it again and again by TCP, before it is "
-        "given up; 0: as long as TCP itself does", &params->silence);
-    register_number("net_group", "Channels of a ring that share a connection of the network, 1 to 8", &params->group);
     gf_params_register_variable("net_device_memory",
         "Whether the network reads and writes device memory: auto (where it can), yes, or no (then host memory, to and from "
         "which kernels store and load)",
@@ -97,17 +114,15 @@ bool gf_net_params_can(enum gf_force_net net)
 
 void gf_net_params_check(struct gf_net_params *params)
 {
-    if (params->group < 1 || params->group > GF_NET_GROUP) {
-        if (gf_speaks_for_node()) {
-            gf_show_help("bad-net-group", params->group, GF_NET_GROUP);
+    for (const struct number *number = numbers; number < numbers + NUMBERS; number++) {
+        int *value = place_of(number, params);
+
+        if (*value < number->least || *value > number->most) {
+            if (gf_speaks_for_node()) {
+                gf_show_help("bad-net-number", number->name, *value, number->least, number->most, number->usual);
+            }
+            *value = number->usual;
         }
-        params->group = 1;
-    }
-    if (params->silence < 0 || params->silence > GF_NET_MOST_SILENCE) {
-        if (gf_speaks_for_node()) {
-            gf_show_help("bad-net-silence", params->silence, GF_NET_MOST_SILENCE);
-        }
-        params->silence = GF_NET_SILENCE;
     }
 }
 

@@ -57,19 +57,23 @@ void gf_net_destroy(struct gf_net *net)
     free(net);
 }
 
-/* Tries them in turn. */
+/* Tries them in turn. Of those before the one that opens it says why not; where a setting is wrong, whatever the verbosity. */
 static gf_status open_first(struct gf_net *net, struct gf_reason *why)
 {
+    const struct gf_wire_config *config = &net->config.wire;
     char tried[sizeof why->text] = "";
+    enum gf_log_level level = GF_LOG_PATH;
     size_t length = 0;
 
     for (const struct gf_wire_ops *const *ops = net->config.wires; *ops; ops++) {
         struct gf_reason said = { "" };
+        gf_status status = (*ops)->open(config, &net->wire, &said);
 
-        if ((*ops)->open(&net->config.wire, &net->wire, &said) == GF_OK) {
-            gf_log(net->config.wire.log, GF_LOG_PATH, "net: %s", net->wire->name);
+        if (status == GF_OK) {
+            gf_log(config->log, level, "net: %s%s%s", net->wire->name, length ? ", not " : "", tried);
             return GF_OK;
         }
+        level = status == GF_ERR_INVALID ? GF_LOG_WARN : level;
         net->wire = NULL;
         int more = snprintf(tried + length, sizeof tried - length, "%s%s: %s", length ? "; " : "", (*ops)->name, said.text);
 

@@ -24,19 +24,19 @@ static gf_status check_config(const struct gf_wire_config *config, struct gf_rea
         { "timeout", config->timeout, 0, 31 },
         { "number of retries", config->retries, 0, 7 },
         { "MTU", config->mtu, 0, 4096 },
-        { "number of queue pairs of a lane", config->queue_pairs, 0, GF_VERBS_PAIRS },
+        { "number of queue pairs of a lane", config->queue_pairs, 0, GF_WIRE_PAIRS },
         { "number of adapters", config->most_adapters, 0, GF_WIRE_ADAPTERS },
     };
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (numbers[i].value < numbers[i].least || numbers[i].value > numbers[i].most) {
-            gf_reason_set(why, "verbs: the %s is %d, but must be from %d to %d", numbers[i].name, numbers[i].value,
+            gf_reason_set(why, "the %s is %d, but must be from %d to %d", numbers[i].name, numbers[i].value,
                           numbers[i].least, numbers[i].most);
             return GF_ERR_INVALID;
         }
     }
     if (config->mtu != 0 && (config->mtu < 256 || (config->mtu & (config->mtu - 1)) != 0)) {
-        gf_reason_set(why, "verbs: the MTU is %d, but must be 256, 512, 1024, 2048 or 4096, or 0 for the port's own",
+        gf_reason_set(why, "the MTU is %d, but must be 256, 512, 1024, 2048 or 4096, or 0 for the port's own",
                       config->mtu);
         return GF_ERR_INVALID;
     }

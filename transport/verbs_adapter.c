@@ -24,7 +24,8 @@ static bool find_port(const struct gf_wire_config *config, struct gf_verbs_adapt
         return false;
     }
     if (config->port > device.phys_port_cnt) {
-        gf_reason_set(why, "the verbs adapter %s has no port %d, its last is %d", name, config->port, device.phys_port_cnt);
+        gf_reason_set(why, "the verbs adapter %s has no port %d, its last is %d: set net_port to one that it has, or to 0", name,
+                      config->port, device.phys_port_cnt);
         return false;
     }
     for (int port = config->port ? config->port : 1; port <= (config->port ? config->port : device.phys_port_cnt); port++) {
@@ -94,7 +95,8 @@ static gf_status find_gid(const struct gf_wire_config *config, struct gf_verbs_a
         return GF_OK;
     }
     if (wanted >= 0) {
-        gf_reason_set(why, "port %d of the verbs adapter %s has no GID %d", adapter->port, name, wanted);
+        gf_reason_set(why, "port %d of the verbs adapter %s has no GID %d: set gid_index to one that it has, or to -1",
+                      adapter->port, name, wanted);
     } else {
         gf_reason_set(why, "port %d of the verbs adapter %s has no GID: its network interface needs an address", adapter->port,
                       name);
@@ -175,9 +177,9 @@ static gf_status check_names(struct ibv_device **list, int count, const char *wa
     }
     free(names);
     if (is_missing) {
-        gf_reason_set(why, "there is no verbs adapter %s here, but:%s", missing, here);
+        gf_reason_set(why, "there is no verbs adapter %s here, but:%s (setting net_adapter)", missing, here);
     }
-    return is_missing ? GF_ERR_UNSUPPORTED : GF_OK;
+    return is_missing ? GF_ERR_INVALID : GF_OK;
 }
 
 /* The best of those found become `adapters`; the others are closed. */

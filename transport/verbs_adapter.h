@@ -21,7 +21,8 @@ struct gf_verbs_adapter {
 };
 
 /* Those that config names and that are nearest to the device (transport/adapters.h), each with the port that it names, else its
- * first active one: adapters[GF_WIRE_ADAPTERS], of which *count are in use. GF_ERR_UNSUPPORTED with a sentence: there is none. */
+ * first active one: adapters[GF_WIRE_ADAPTERS], of which *count are in use. Otherwise with a sentence, GF_ERR_INVALID: of
+ * those named one is not here; GF_ERR_UNSUPPORTED: none can be used. */
 gf_status gf_verbs_adapters_open(const struct gf_wire_config *config, struct gf_verbs_adapter *adapters, int *count,
                                  struct gf_reason *why);
 void gf_verbs_adapter_close(struct gf_verbs_adapter *adapter);

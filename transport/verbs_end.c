@@ -80,7 +80,7 @@ gf_status gf_verbs_end_check(const struct gf_verbs_rail *rail, const struct gf_w
                       end->version, VERSION);
     } else if (end->mtu < IBV_MTU_256 || end->mtu > IBV_MTU_4096) {
         gf_reason_set(why, "%s: the peer's MTU code %u is none", name, end->mtu);
-    } else if (end->pair_count < 1 || end->pair_count > GF_VERBS_PAIRS || address->bytes != gf_verbs_end_bytes(end->pair_count)) {
+    } else if (end->pair_count < 1 || end->pair_count > GF_WIRE_PAIRS || address->bytes != gf_verbs_end_bytes(end->pair_count)) {
         gf_reason_set(why, "%s: the peer told %u bytes for %u queue pairs", name, address->bytes, end->pair_count);
     } else if (!check_pairs(name, end, why)) {
         return GF_ERR_PEER;

@@ -24,7 +24,6 @@ enum {
     GF_VERBS_SENDS = 128,          /* of a queue pair's send queue; a group is nine at most */
     GF_VERBS_RECEIVES = 64,        /* notifications that are expected or have not been taken */
     GF_VERBS_QUEUES = 4096,        /* of one rail */
-    GF_VERBS_PAIRS = 8,            /* of one lane */
     GF_VERBS_LAST_PAIR = 0xffffff  /* numbers of queue pairs and packets have 24 bits */
 };
 
@@ -68,7 +67,7 @@ struct gf_verbs_end {
     struct {
         uint32_t number;           /* of the queue pair, */
         uint32_t first;            /* and of its first packet */
-    } pairs[GF_VERBS_PAIRS];
+    } pairs[GF_WIRE_PAIRS];
 };
 _Static_assert(sizeof(struct gf_verbs_end) <= GF_WIRE_ADDRESS_BYTES, "an end's description fits an address");
 

@@ -32,6 +32,7 @@
 
 enum {
     GF_WIRE_ADAPTERS = 8,          /* most of one wire */
+    GF_WIRE_PAIRS = 8,             /* queue pairs of one lane */
     GF_WIRE_LINE = 64,             /* bytes of a line: what adapters write into host memory at once */
     GF_WIRE_ADDRESS_BYTES = 512    /* of what one end of a lane tells the other; UCX's worker addresses are the longest */
 };

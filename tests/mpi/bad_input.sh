@@ -25,7 +25,20 @@ for value in nonsense 0 -3 12x 1000000; do
     run_prints "coll_gpufifo_agent is \"$value\"" 1 agent=$value bench/host_overhead allreduce 1 1
 done
 run_prints "is longer than 63 characters" 1 node=$(printf '%064d' 0) bench/host_overhead allreduce 1 1
-run_prints "coll_gpufifo_net_group is 9" 1 net_group=9 bench/host_overhead allreduce 1 1
+
+# Numbers of the network: too small, too large, and what is used then.
+for setting in "net_group 0 9 1 8 1" "net_most_adapters -1 9 0 8 0" "net_queue_pairs 0 9 1 8 1" "net_port -1 256 0 255 0" \
+    "gid_index -2 256 -1 255 -1" "net_service_level -1 16 0 15 0" "net_traffic_class -1 256 0 255 0" \
+    "net_timeout -1 32 0 31 0" "net_retries -1 8 0 7 0" "net_silence -1 100001 0 100000 30"; do
+    read -r name low high least most used << END
+$setting
+END
+    for value in $low $high; do
+        run_prints "coll_gpufifo_$name is $value, but it must be between $least and $most. $used is used" 1 "$name=$value" \
+            bench/host_overhead allreduce 1 1
+    done
+done
+run_prints 'coll_gpufifo_net_mtu is "1234"' 1 net_mtu=1234 bench/host_overhead allreduce 1 1
 run_fails "GPUFIFO_EMULATED" 2 +nonsense tests/mpi/test_allreduce limit=64 sizes
 
 run_prints "one_shot_bytes is -1, but it must not be negative" 2 one_shot_bytes=-1 \

@@ -174,6 +174,51 @@ static gf_status refuse_open(const struct gf_wire_config *config, struct gf_wire
     return GF_ERR_UNSUPPORTED;
 }
 
+static gf_status refuse_setting(const struct gf_wire_config *config, struct gf_wire **wire, struct gf_reason *why)
+{
+    (void)config;
+    (void)wire;
+    gf_reason_set(why, "the setting is wrong");
+    return GF_ERR_INVALID;
+}
+
+static void keep_line(void *ctx, enum gf_log_level level, const char *line)
+{
+    (void)level;
+    snprintf(ctx, sizeof ((struct gf_reason *)0)->text, "%s", line);
+}
+
+/* Which wire it is, and why not one before it, is said to who asks for paths; where a setting is wrong, to all. */
+static void test_wires_left_out_are_told(void **state)
+{
+    const struct gf_wire_ops absent = { .name = "first", .open = refuse_open };
+    const struct gf_wire_ops wrong = { .name = "first", .open = refuse_setting };
+    const struct { const struct gf_wire_ops *first; int verbose; const char *says; } cases[] = {
+        { &absent, GF_LOG_WARN, "" }, { &absent, GF_LOG_PATH, ", not first: no adapter" },
+        { &wrong, GF_LOG_WARN, ", not first: the setting is wrong" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct gf_wire_ops *const wires[] = { cases[i].first, &gftest_soft_wire, NULL };
+        struct gf_reason line = { "" };
+        const struct gf_log log = { .write = keep_line, .ctx = line.text, .verbose = cases[i].verbose };
+        const struct gf_net_config config = { .wires = wires, .group = 1, .wire = { .log = &log } };
+        struct gf_wire *wire;
+        struct gf_net *net;
+
+        want_seed(1);
+        assert_int_equal(gf_net_create(&config, NULL, &net, NULL), GF_OK);
+        assert_int_equal(gf_net_open(net, &wire, NULL), GF_OK);
+        if (cases[i].says[0]) {
+            assert_non_null(strstr(line.text, cases[i].says));
+        } else {
+            assert_string_equal(line.text, "");
+        }
+        gf_net_destroy(net);
+    }
+}
+
 /* The first wire that opens is the net's; without any, all say why. */
 static void test_choice_of_the_wire(void **state)
 {
@@ -275,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_a_lane_a_channel), cmocka_unit_test(test_groups), cmocka_unit_test(test_one_end_says_no),
         cmocka_unit_test(net_test_operations_are_counted),
         cmocka_unit_test(test_needs_flush), cmocka_unit_test(test_choice_of_the_wire),
+        cmocka_unit_test(test_wires_left_out_are_told),
         cmocka_unit_test(test_addresses), cmocka_unit_test(test_addresses_share),
     };
 

@@ -232,9 +232,9 @@ static void test_settings_are_checked(void **state)
         { { .gid_index = -1, .traffic_class = 256 }, GF_ERR_INVALID, "traffic class is 256" },
         { { .gid_index = -1, .queue_pairs = 9 }, GF_ERR_INVALID, "queue pairs of a lane is 9, but must be from 0 to 8" },
         { { .gid_index = -2 }, GF_ERR_INVALID, "GID index is -2" },
-        { { .gid_index = -1, .adapters = "none0" }, GF_ERR_UNSUPPORTED, "no verbs adapter none0 here, but: rxe0" },
-        { { .gid_index = -1, .port = 2 }, GF_ERR_UNSUPPORTED, "rxe0 has no port 2" },
-        { { .gid_index = 200 }, GF_ERR_UNSUPPORTED, "has no GID 200" },
+        { { .gid_index = -1, .adapters = "none0" }, GF_ERR_INVALID, "no verbs adapter none0 here, but: rxe0" },
+        { { .gid_index = -1, .port = 2 }, GF_ERR_UNSUPPORTED, "rxe0 has no port 2, its last is 1: set net_port" },
+        { { .gid_index = 200 }, GF_ERR_UNSUPPORTED, "has no GID 200: set gid_index" },
     };
 
     (void)state;

@@ -148,8 +148,8 @@ static void test_adapters_are_those_named(void **state)
         { " rxe1 , rxe0 ", 0, GF_OK, "verbs rxe1, rxe0" },
         { "rxe1,rxe0", 1, GF_OK, "verbs rxe1 port 1 gid" },
         { NULL, 0, GF_OK, "verbs rxe0 port 1 gid" },     /* how near they are is not known */
-        { "rxe0,rxe7", 0, GF_ERR_UNSUPPORTED, "no verbs adapter rxe7 here, but: rxe0 rxe1" },
-        { "rxe,rxe0,mlx5_0", 0, GF_ERR_UNSUPPORTED, "no verbs adapter rxe, mlx5_0 here" },
+        { "rxe0,rxe7", 0, GF_ERR_INVALID, "no verbs adapter rxe7 here, but: rxe0 rxe1" },
+        { "rxe,rxe0,mlx5_0", 0, GF_ERR_INVALID, "no verbs adapter rxe, mlx5_0 here" },
         { NULL, 9, GF_ERR_INVALID, "the number of adapters is 9, but must be from 0 to 8" },
         { NULL, -1, GF_ERR_INVALID, "the number of adapters is -1" },
     };
