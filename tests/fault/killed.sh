@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Case 24: a rank is killed in the middle of a collective. The job ends within 30 seconds, no process of it is left, and, where
-# mpirun lets the others go on (--enable-recovery), their message names the rank.
+# Case 24: a rank is killed in the middle of a collective. The job ends, no process of it is left, and, where mpirun lets the
+# others go on (--enable-recovery), their message names the rank.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
 . "${srcdir:-.}/tests/fault/killed_rank.sh"

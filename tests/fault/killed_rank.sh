@@ -3,18 +3,18 @@
 # Sourced after tests/mpi/runs.sh by scripts that have killed_rank die: how long its peers may take to notice, and whether any
 # process is left.
 
-GF_TIMEOUT=30      # not a measurement: beyond it the survivors are spinning
+GF_TIMEOUT=60      # not a measurement, and with the start of the ranks: beyond it the survivors are spinning
 export GF_TIMEOUT
+
+has_ended() {
+    ! kill -0 "$1" 2> /dev/null
+}
 
 no_process_left() {
     left=
     for process in $(sed -n 's/.*is process \([0-9]*\)$/\1/p' "$output"); do
         # a dying process may need a moment
-        for moment in 1 2 3 4 5 6 7 8 9 10; do
-            kill -0 "$process" 2> /dev/null || break
-            sleep 0.5
-        done
-        kill -0 "$process" 2> /dev/null && left="$left $process"
+        wait_until 30 has_ended "$process" || left="$left $process"
     done
     if [ -n "$left" ]; then
         bad "processes are left:$left"

@@ -27,7 +27,9 @@ done
 run 2 agent=auto tests/mpi/test_pt2pt_stress 1 10 5
 run 3 $message algorithm=one_shot tests/mpi/test_mixed 3
 run 2 $message tests/mpi/case_18_threads
-run_prints "by the agent, without a launch" 2 verbose=2 $message gpufifo-bench latency --max 1K --iterations 20
+# One that is there also when a busy machine is late with the next message.
+run_prints "by the agent, without a launch" 2 verbose=2 agent=60000 agent_start_us=60000000 \
+    gpufifo-bench latency --max 1K --iterations 20
 run_prints "by a kernel" 2 verbose=2 $message agent_message_bytes=0 gpufifo-bench latency --max 1K --iterations 20
 # None of the kernels may wait, or the memory cannot be reached.
 run 2 +solo $message tests/mpi/test_pt2pt

@@ -2,17 +2,19 @@
  *
  * Messages and collectives for told.sh, which counts what the log says of them. Rank 0 sends to rank 1:
  *
- *   3 messages of 4 KiB, device to device; 2 from host to device; 1 of a type with gaps; MPI_Bcast of device memory, twice
+ *   3 messages of 16 KiB, device to device; 2 from host to device; 1 of a type with gaps; MPI_Bcast of device memory, twice
  *
- * "host": the same, all in host memory. "forth", "back": before that, a synchronous one by rank 0 or 1. "many": 100 allreduces
- * of device memory.
+ * "host": the same, all in host memory. "forth", "back": before that, a synchronous one by rank 0 or 1. "many N": N allreduces of
+ * device memory.
  */
 #include <mpi.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/mpi/pt2pt_buffers.h"
 
-enum { TAG = 3, BYTES = 4096 };
+/* Messages are longer than those that a sender moves to host memory where the receiver is late. */
+enum { TAG = 3, BYTES = 16384, ELEMENTS = 4096 };
 
 static void message(struct harness *h, struct buffer *buffer, MPI_Datatype type, int count)
 {
@@ -59,14 +61,14 @@ static void few(struct harness *h, enum gpufifo_memory kind, const char *how)
     buffer_destroy(&mixed, "few");
 }
 
-static void many(struct harness *h)
+static void many(struct harness *h, int calls)
 {
     struct buffer from, to;
 
     buffer_create(h, &from, GPUFIFO_MEMORY_DEVICE, BYTES, 0);
     buffer_create(h, &to, GPUFIFO_MEMORY_DEVICE, BYTES, 0);
-    for (int i = 0; i < 100; i++) {
-        MPI_Allreduce(from.data, to.data, BYTES, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+    for (int i = 0; i < calls; i++) {
+        MPI_Allreduce(from.data, to.data, ELEMENTS, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
     }
     harness_check(h, true, "done");
     buffer_destroy(&from, "many");
@@ -80,7 +82,7 @@ int main(int argc, char **argv)
 
     harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
     if (strcmp(how, "many") == 0) {
-        many(&h);
+        many(&h, argc > 2 ? atoi(argv[2]) : 0);
     } else {
         few(&h, strcmp(how, "host") == 0 ? GPUFIFO_MEMORY_HOST : GPUFIFO_MEMORY_DEVICE, how);
     }
