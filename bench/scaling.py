@@ -19,6 +19,9 @@ RANKS = (8, 64, 512, 4096, 16384)
 POOL_SLOTS = 64                 # of staging that all peers of a process share, for sending and as many for receiving
 SETTINGS_BYTES = 16             # least and greatest hash of the settings, by one allreduce
 SAMPLE = 1000                   # about so many ranks are simulated, of more
+PIECE_BYTES = 512 * 1024        # coll_gpufifo_pipe_chunk_bytes
+LINK_BYTES = 4096               # most of the lanes to another rank: mca_coll_gpufifo/pt2pt/links_private.h asserts that
+POINTER_BYTES = 8
 BEGIN, END = "<!-- scaling.py -->\n", "<!-- /scaling.py -->\n"
 
 
@@ -112,6 +115,15 @@ def line_bytes(figures, ends, width):
     return (notices + ends // 2 * figures["channels"] * figures["depth"]) * figures["line_bytes"]
 
 
+def of_messages(figures, ranks, name):
+    """What the network's messages take of the busiest rank: a lane for each way, its record and its lines, and pieces that all
+    lanes share. Each end of a lane tells the other its address once, and nothing is exchanged among all."""
+    peers, lanes = counts(ranks, PATTERNS[name])
+    each = figures["carrier_lane_bytes"] + figures["carrier_lines"] * figures["line_bytes"]
+    return [str(ranks), name, str(peers), str(lanes), str(lanes), amount(peers * LINK_BYTES + lanes * each),
+            amount(ranks * POINTER_BYTES), amount(2 * figures["carrier_pieces"] * PIECE_BYTES)]
+
+
 def memory(figures, peers, ends):
     """Bytes of a rank: staging with slots of each connection's own, and with shared ones; lines at sending ends."""
     return {
@@ -163,8 +175,11 @@ def report(figures):
         entries = ranks * (figures["info_bytes"] + 2 * figures["link_bytes"])
         tables.append([str(ranks), mark.format(amount(entries))] + [amount(row["table"]) for row in group])
     heads = ["ranks", "as built"] + list(PATTERNS)
+    lanes = table(("ranks", "pattern", "peers", "lanes", "messages until connected", "records and lines", "table of ranks",
+                   "pinned pieces"), [of_messages(figures, ranks, name) for ranks in RANKS for name in PATTERNS])
     return (f"Connections and staging of the busiest rank:\n\n{text}\nMessages that a rank sends until it is connected, and "
-            f"their bytes:\n\n{table(heads, setups)}\nWhat a rank keeps about its peers:\n\n{table(heads, tables)}")
+            f"their bytes:\n\n{table(heads, setups)}\nWhat a rank keeps about its peers:\n\n{table(heads, tables)}\n"
+            f"Messages between nodes by the network, as built, of the busiest rank:\n\n{lanes}")
 
 
 def replace(document, text):

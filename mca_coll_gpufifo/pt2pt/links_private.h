@@ -40,6 +40,9 @@ struct gf_link {
     int peer;                          /* rank in MPI_COMM_WORLD */
     struct gf_link_way out, in;
 };
+/* docs/scaling.md says so. */
+_Static_assert(sizeof(struct gf_link_greeting) < 1024, "a greeting is shorter than 1 KiB");
+_Static_assert(sizeof(struct gf_link) <= 4096, "a link takes 4 KiB at most");
 
 struct gf_links {
     int peers;

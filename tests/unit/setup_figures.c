@@ -12,6 +12,7 @@
 #include "core/layout.h"
 #include "core/tuner.h"
 #include "tests/support/core_comm.h"
+#include "transport/carrier_private.h"
 #include "transport/net.h"
 #include "transport/net_notice.h"
 
@@ -84,8 +85,10 @@ static void print_sizes(const struct gf_config *config)
     printf("  \"most_ranks\": %d,\n  \"channels\": %d,\n  \"group\": %d,\n  \"depth\": %d,\n", GF_MAX_RANKS,
            GF_RING_CHANNELS, GF_NET_GROUP, GF_FIFO_DEPTH);
     printf("  \"slot_bytes\": %zu,\n  \"slots_bytes\": %zu,\n", ring.slot_bytes, gf_layout_slots_bytes(&ring));
-    printf("  \"line_bytes\": %d,\n  \"notice_lines\": %d,\n  \"info_bytes\": %zu,\n  \"link_bytes\": %zu\n", GF_WIRE_LINE,
+    printf("  \"line_bytes\": %d,\n  \"notice_lines\": %d,\n  \"info_bytes\": %zu,\n  \"link_bytes\": %zu,\n", GF_WIRE_LINE,
            GF_NET_NOTICE_LINES, sizeof(struct gf_peer_info), sizeof(struct gf_link));
+    printf("  \"carrier_lane_bytes\": %zu,\n  \"carrier_lines\": %d,\n  \"carrier_pieces\": %d\n",
+           sizeof(struct gf_carrier_lane), GF_CARRIER_CREDITS + 1, GF_CARRIER_PIECES);
 }
 
 static int body(struct gftest_rank *rank)
