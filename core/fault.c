@@ -22,6 +22,8 @@ static const char *const step_names[GF_FAULT_STEP_COUNT] = {
     [GF_FAULT_PROXY_COPY] = "proxy_copy",
     [GF_FAULT_PROXY_STALL] = "proxy_stall",
     [GF_FAULT_WIRE] = "wire",
+    [GF_FAULT_BETWEEN_COPY] = "between_copy",
+    [GF_FAULT_BETWEEN_MESSAGE] = "between_message",
     [GF_FAULT_AGREE] = "agree",
     [GF_FAULT_MEET] = "meet",
     [GF_FAULT_AGENT] = "agent",
@@ -89,10 +91,10 @@ gf_status gf_fault_parse(const char *text, int rank, struct gf_fault *fault, str
         const char *end = parse_item(item, rank, fault);
 
         if (!end) {
-            gf_reason_set(why, "the fault setting is not understood at \"%.16s\": write step:n, step:n+ or step:n@rank, "
-                          "comma-separated, of segment, attach, register, dmabuf, device_alloc, ipc_export, ipc_open, "
-                          "host_segment, launch, proxy, proxy_copy, proxy_stall, wire, or kill:step:n, also of agree, meet, "
-                          "agent, flight, offered, fetch", item);
+            gf_reason_set(why, "fault is not understood at \"%.16s\": write step:n[+][@rank], with commas: "
+                          "segment, attach, register, dmabuf, device_alloc, ipc_export, ipc_open, host_segment, launch, "
+                          "proxy, proxy_copy, proxy_stall, wire, between_copy, between_message, or kill:step:n, also: "
+                          "agree, meet, agent, flight, offered, fetch", item);
             return GF_ERR_INVALID;
         }
         if (*end == '\0') {

@@ -16,7 +16,7 @@ enum gf_fault_step {
     GF_FAULT_ATTACH,           /* attach: attach a peer's shared memory */
     GF_FAULT_REGISTER,         /* register: make shared memory reachable for kernels */
     GF_FAULT_DMABUF,           /* dmabuf: export device memory for an adapter as a dma-buf */
-    GF_FAULT_DEVICE_ALLOC,     /* device_alloc: allocate a connection's device memory */
+    GF_FAULT_DEVICE_ALLOC,     /* device_alloc: allocate a connection's device memory, or that of a call between nodes */
     GF_FAULT_IPC_EXPORT,       /* ipc_export */
     GF_FAULT_IPC_OPEN,         /* ipc_open */
     GF_FAULT_HOST_SEGMENT,     /* host_segment: create the shared memory of the host-sequenced executor */
@@ -25,6 +25,8 @@ enum gf_fault_step {
     GF_FAULT_PROXY_COPY,       /* proxy_copy: a copy that the proxy starts */
     GF_FAULT_PROXY_STALL,      /* proxy_stall: not an error, the proxy does not start a copy in that turn; with "+" never again */
     GF_FAULT_WIRE,             /* wire: put a message's data over a network, after which its lane is broken */
+    GF_FAULT_BETWEEN_COPY,     /* between_copy: a copy on the device, or a packing, of a blocking call between nodes */
+    GF_FAULT_BETWEEN_MESSAGE,  /* between_message: begin a message of such a call, where its data belong */
     GF_FAULT_STAGES,
     GF_FAULT_AGREE = GF_FAULT_STAGES,  /* agree: tell the other ranks of a call with device buffers */
     GF_FAULT_MEET,             /* meet: exchange what ranks tell about themselves */

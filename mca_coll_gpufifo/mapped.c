@@ -4,6 +4,7 @@
  */
 #include "mca_coll_gpufifo/mapped.h"
 
+#include "core/fault.h"
 #include "mca_coll_gpufifo/between/exchange.h"
 #include "mca_coll_gpufifo/flight.h"
 #include "mca_coll_gpufifo/mapped_blocks.h"
@@ -15,6 +16,7 @@ struct call {
     int root;
     struct gf_exchange *exchange;
     struct gf_mapped_packing packing;
+    struct gf_between_aside aside;     /* of one by messages */
 };
 
 /* Where this rank moves nothing, any device will do. */
@@ -60,22 +62,36 @@ static gf_status run(struct gf_native_call *native, struct gf_reason *why)
     return status;
 }
 
-/* The same by messages. */
+/* What comes now is for the same by messages. */
+static const char *prepare_between_nodes(struct gf_native_call *native)
+{
+    struct call *call = (struct call *)native;
+
+    return gf_between_exchange_prepare(&call->aside, call->exchange);
+}
+
+static gf_status pack_between_nodes(struct call *call, struct gf_reason *why)
+{
+    bool fails = call->packing.pack.bytes > 0 &&
+                 gf_fault_hits(mca_coll_gpufifo_component.config.stages, GF_FAULT_BETWEEN_COPY, why);
+
+    return fails ? GF_ERR_DEVICE : gf_mapped_pack(&call->packing, why);
+}
+
+/* Whose data cannot be packed takes part all the same: the others are on their way into it. */
 static int run_between_nodes(struct gf_native_call *native)
 {
     struct call *call = (struct call *)native;
     struct gf_reason why = {""};
-    gf_status status = gf_mapped_pack(&call->packing, &why);
-    int result = MPI_SUCCESS;
+    gf_status status = pack_between_nodes(call, &why);
+    int result = gf_error_to_mpi(status, &why, native->module->comm, native->function);
 
-    if (status == GF_OK) {
-        gf_pvars_count(&mca_coll_gpufifo_component.pvars, GF_PATH_MESSAGES, gf_native_bytes(native->stage));
-        result = gf_between_exchange(native->module, call->kind, call->root, native->function, call->exchange);
-    }
-    if (status == GF_OK && result == MPI_SUCCESS) {
+    gf_pvars_count(&mca_coll_gpufifo_component.pvars, GF_PATH_MESSAGES, gf_native_bytes(native->stage));
+    result = gf_between_exchange(native->module, call->kind, call->root, native->function, call->exchange, &call->aside, result);
+    if (result == MPI_SUCCESS) {
         status = gf_mapped_unpack(&call->packing, &why);
     }
-    return status == GF_OK ? result : gf_error_to_mpi(status, &why, native->module->comm, native->function);
+    return result == MPI_SUCCESS ? gf_error_to_mpi(status, &why, native->module->comm, native->function) : result;
 }
 
 /* Host calls come here, too, and shall not pay for clearing the exchange: gf_mapped_blocks fills it. */
@@ -84,11 +100,13 @@ bool gf_mapped_run(struct gf_stage_call *stage, enum gf_exchange_kind kind, int 
 {
     struct gf_exchange exchange;
     struct call call = {.native = {.stage = stage, .module = (mca_coll_gpufifo_module_t *)base, .function = function,
-                                   .describe = describe, .run = run, .run_between_nodes = run_between_nodes},
+                                   .describe = describe, .run = run, .run_between_nodes = run_between_nodes,
+                                   .prepare_between_nodes = prepare_between_nodes},
                         .kind = kind, .root = root, .exchange = &exchange};
 
     bool done = gf_native_call_run(&call.native);
 
+    gf_between_exchange_release(&call.aside);
     gf_mapped_pack_release(&call.packing);
     return done;
 }

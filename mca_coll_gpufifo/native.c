@@ -202,7 +202,7 @@ static const char *reason_against_later(const struct gf_native_call *call)
 }
 
 /* Of one whose ranks are on several nodes, for which there are messages alone. A rank without data leaves it to the others. */
-static const char *reason_against_messages(const struct gf_native_call *call)
+static const char *reason_against_messages(struct gf_native_call *call)
 {
     const struct gf_config *config = &mca_coll_gpufifo_component.config;
 
@@ -218,7 +218,7 @@ static const char *reason_against_messages(const struct gf_native_call *call)
     if (config->between_nodes == GF_BETWEEN_AUTO && call->block > 0 && call->block < config->between_bytes) {
         return "its ranks are on several nodes, and its blocks are shorter than coll_gpufifo_between_bytes";
     }
-    return NULL;
+    return call->prepare_between_nodes(call);
 }
 
 /* Why this rank's part cannot be native, or null. */

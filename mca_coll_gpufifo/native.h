@@ -46,6 +46,8 @@ struct gf_native_call {
     /* Collective, when all ranks can, where they are on several nodes: does it by messages and counts it. MPI_SUCCESS, or an
      * error of MPI that was reported. Null: such calls are staged. */
     int (*run_between_nodes)(struct gf_native_call *call);
+    /* With it: what it needs, before the ranks agree. Null, or why it cannot be had. */
+    const char *(*prepare_between_nodes)(struct gf_native_call *call);
     /* Of a non-blocking or persistent one, in place of run: its flight, filled and on the heap; null: no memory. */
     struct gf_flight *(*board)(struct gf_native_call *call);
     const struct gf_saved_call *saved; /* of those: what staging it would call, after another rank or the buffers failed it */

@@ -10,6 +10,12 @@
  *
  * So to and from each node goes as much as with one rank a node, shared by its rails. Each element is reduced at one rank, in an
  * order that follows from who is where: all ranks get the same bits, and again when repeated.
+ *
+ * What comes for a reduction lies in scratch memory, the shares of the node and then, in their place, the parts of the rail; what
+ * the node has of a share lies in the receive buffer, or is the send buffer of a rank that is alone there. So a rank on a rail
+ * needs max((M - 1) S, (N - 1) P) bytes of it: M ranks on its node, N nodes, S and P the bytes of its share and of its part of
+ * that, each rounded up to 256. With B bytes of data and R rails, S is about B / R and P is S / N; with a rank a node, it needs
+ * about B (N - 1) / N.
  */
 #ifndef GF_MCA_BETWEEN_ALLREDUCE_H
 #define GF_MCA_BETWEEN_ALLREDUCE_H
@@ -18,7 +24,8 @@
 #include "mca_coll_gpufifo/between/spread.h"
 
 struct gf_device_piece;                /* device_memory.h */
-struct gf_stage_pool;                  /* stage_pool.h */
+struct gf_stage_lane;                  /* stage_pool.h */
+struct gf_stage_pool;
 
 /* One call. Zeroed by the caller before prepare; ended by release in any case. */
 struct gf_between_allreduce {
@@ -29,14 +36,16 @@ struct gf_between_allreduce {
     struct gf_places places;
     int rails;
     struct gf_stage_pool *pool;
-    struct gf_device_piece *piece;     /* memory for what the others send; null: this rank is on no rail */
+    struct gf_stage_lane *lane;        /* for its kernels; null: this rank is on no rail */
+    struct gf_device_piece *piece;     /* memory for what the others send; null: none is needed */
     struct gf_mapped_buffer scratch;
 };
 
 /* Before the ranks agree: what this rank needs. Null, or why it cannot. The fields down to `op` are the caller's. */
 const char *gf_between_allreduce_prepare(struct gf_between_allreduce *a, mca_coll_gpufifo_module_t *module);
 
-/* Collective, when all have agreed. MPI_SUCCESS, or an error of MPI that was reported. */
+/* Collective, when all have agreed; no message is under way when it returns. MPI_SUCCESS, or an error of MPI that was reported:
+ * then this rank has taken part all the same (messages.h). */
 int gf_between_allreduce_run(struct gf_between_allreduce *a, mca_coll_gpufifo_module_t *module, const char *function);
 
 /* Null is allowed. */

@@ -4,6 +4,7 @@
  */
 #include "mca_coll_gpufifo/between/exchange.h"
 
+#include "core/fault.h"
 #include "mca_coll_gpufifo/between/spread.h"
 #include "mca_coll_gpufifo/device_memory.h"
 #include "mca_coll_gpufifo/mapped_buffer.h"
@@ -15,12 +16,6 @@ enum { STEPS_AT_ONCE = 4 };
 /* A copy on this rank's device beside its messages. */
 struct own_copy {
     struct gf_stage_lane *lane;        /* null: there is none */
-};
-
-/* Of an exchange in place: what this rank sends, out of the way of what it receives. */
-struct aside {
-    struct gf_stage_pool *pool;
-    struct gf_device_piece *piece;     /* null: it is not in place */
 };
 
 size_t gf_between_block(const struct gf_exchange *x, ompi_communicator_t *comm)
@@ -41,6 +36,9 @@ static gf_status begin_copy(struct own_copy *copy, int ordinal, void *to, const 
     struct gf_stage_pool *pool;
     gf_status status = gf_stage_pool_get(mca_coll_gpufifo_component.staging, ordinal, &pool, why);
 
+    if (gf_fault_hits(mca_coll_gpufifo_component.config.stages, GF_FAULT_BETWEEN_COPY, why)) {
+        status = GF_ERR_DEVICE;
+    }
     if (status == GF_OK) {
         status = gf_lane_acquire(pool, &copy->lane, why);
     }
@@ -70,7 +68,7 @@ static gf_status end_copy(struct own_copy *copy, struct gf_reason *why)
     return status;
 }
 
-/* What this rank has for itself. */
+/* What this rank has for itself; in place it is there. */
 static gf_status begin_own(struct own_copy *copy, const struct gf_exchange *x, int rank, struct gf_reason *why)
 {
     const struct gf_registry_block *give = &x->give[rank], *take = &x->take[rank];
@@ -82,23 +80,40 @@ static gf_status begin_own(struct own_copy *copy, const struct gf_exchange *x, i
                       (size_t)give->bytes, (size_t)take->bytes);
         return GF_ERR_INVALID;
     }
-    return give->bytes == 0 || from == to ? GF_OK : begin_copy(copy, x->recv.where.ordinal, to, from, give->bytes, why);
+    return give->bytes == 0 || x->in_place || from == to ? GF_OK
+                                                         : begin_copy(copy, x->recv.where.ordinal, to, from, give->bytes, why);
 }
 
-static gf_status put_aside(struct aside *aside, struct gf_exchange *x, struct gf_reason *why)
+const char *gf_between_exchange_prepare(struct gf_between_aside *aside, const struct gf_exchange *x)
+{
+    struct gf_reason ignored;
+
+    if (!x->in_place || x->send.bytes == 0) {
+        return NULL;
+    }
+    if (gf_fault_hits(mca_coll_gpufifo_component.config.stages, GF_FAULT_DEVICE_ALLOC, &ignored) ||
+        gf_stage_pool_get(mca_coll_gpufifo_component.staging, x->send.where.ordinal, &aside->pool, &ignored) != GF_OK ||
+        gf_device_memory_alloc(gf_stage_pool_memory(aside->pool), x->send.bytes, &aside->piece, &ignored) != GF_OK) {
+        aside->piece = NULL;
+        return "it is in place, and there is no device memory to put aside what is sent";
+    }
+    return NULL;
+}
+
+void gf_between_exchange_release(struct gf_between_aside *aside)
+{
+    if (aside->piece) {
+        gf_device_memory_free(gf_stage_pool_memory(aside->pool), aside->piece);
+        aside->piece = NULL;
+    }
+}
+
+static gf_status put_aside(const struct gf_between_aside *aside, struct gf_exchange *x, struct gf_reason *why)
 {
     struct own_copy copy = {NULL};
     struct gf_reason ignored;
-    gf_status status = gf_stage_pool_get(mca_coll_gpufifo_component.staging, x->send.where.ordinal, &aside->pool, why);
+    gf_status status = begin_copy(&copy, x->send.where.ordinal, aside->piece->address, x->send.address, x->send.bytes, why);
 
-    if (status == GF_OK) {
-        status = gf_device_memory_alloc(gf_stage_pool_memory(aside->pool), x->send.bytes, &aside->piece, why);
-    }
-    if (status != GF_OK) {
-        aside->piece = NULL;
-        return status;
-    }
-    status = begin_copy(&copy, x->send.where.ordinal, aside->piece->address, x->send.address, x->send.bytes, why);
     if (status == GF_OK) {
         status = end_copy(&copy, why);
     } else {
@@ -108,69 +123,57 @@ static gf_status put_aside(struct aside *aside, struct gf_exchange *x, struct gf
     return gf_mapped_buffer_locate(&x->send) ? status : GF_ERR_DEVICE;
 }
 
-static void release(const struct aside *aside)
-{
-    if (aside->piece) {
-        gf_device_memory_free(gf_stage_pool_memory(aside->pool), aside->piece);
-    }
-}
-
 /* Pairs of ranks at a distance that grows: in each step each rank has one to send to and one to receive from. */
-static int exchange_pairwise(struct gf_between *b)
+static void exchange_pairwise(struct gf_between *b)
 {
     struct gf_messages *messages = &b->messages;
     const struct gf_exchange *x = b->x;
-    int posted[GF_MAX_RANKS], result = MPI_SUCCESS;          /* by step: how many messages there are after it */
+    int posted[GF_MAX_RANKS];          /* by step: how many messages there are after it */
 
-    for (int step = 1; step < b->ranks && result == MPI_SUCCESS; step++) {
+    for (int step = 1; step < b->ranks; step++) {
         int to = (b->rank + step) % b->ranks, from = (b->rank + b->ranks - step) % b->ranks;
 
         if (step > STEPS_AT_ONCE) {
-            result = gf_messages_wait(messages, posted[step - STEPS_AT_ONCE]);
+            gf_messages_wait(messages, posted[step - STEPS_AT_ONCE]);
         }
-        if (result == MPI_SUCCESS) {
-            result = gf_messages_receive(messages, &x->recv, x->take[from].offset, x->take[from].bytes, from);
-        }
-        if (result == MPI_SUCCESS) {
-            result = gf_messages_send(messages, &x->send, x->give[to].offset, x->give[to].bytes, to);
-        }
+        gf_messages_receive(messages, &x->recv, x->take[from].offset, x->take[from].bytes, from);
+        gf_messages_send(messages, &x->send, x->give[to].offset, x->give[to].bytes, to);
         posted[step] = messages->posted;
     }
-    return result;
 }
 
 static int exchange(struct gf_between *b, enum gf_exchange_kind kind, int root)
 {
-    int result = kind == GF_EXCHANGE_BCAST       ? gf_between_broadcast(b, root)
-                 : kind == GF_EXCHANGE_ALLGATHER ? gf_between_allgather(b)
-                                                 : exchange_pairwise(b);
-
-    return gf_messages_finish(&b->messages, result);
+    if (kind == GF_EXCHANGE_BCAST) {
+        gf_between_broadcast(b, root);
+    } else if (kind == GF_EXCHANGE_ALLGATHER) {
+        gf_between_allgather(b);
+    } else {
+        exchange_pairwise(b);
+    }
+    return gf_messages_finish(&b->messages);
 }
 
+/* What fails of this rank's own block is nothing to the others, who get their data. */
 int gf_between_exchange(mca_coll_gpufifo_module_t *module, enum gf_exchange_kind kind, int root, const char *function,
-                        struct gf_exchange *x)
+                        struct gf_exchange *x, const struct gf_between_aside *aside, int result)
 {
     struct gf_between between = {.x = x, .map = gf_agree_map_of(module), .rank = ompi_comm_rank(module->comm),
                                  .ranks = ompi_comm_size(module->comm),
-                                 .messages = {.comm = module->comm, .function = function}};
+                                 .messages = {.comm = module->comm, .function = function, .result = result}};
     struct own_copy own = {NULL};
-    struct aside aside = {NULL, NULL};
     struct gf_reason why = {""}, ignored;
-    int result = MPI_SUCCESS;
-    gf_status status = x->in_place && x->send.bytes > 0 ? put_aside(&aside, x, &why) : GF_OK;
+    gf_status status = aside->piece ? put_aside(aside, x, &why) : GF_OK;
 
-    if (status == GF_OK) {
-        status = begin_own(&own, x, between.rank, &why);
+    if (status != GF_OK) {
+        gf_messages_fail(&between.messages, gf_error_to_mpi(status, &why, module->comm, function));
     }
-    if (status == GF_OK) {
-        result = exchange(&between, kind, root);
-    }
+    status = begin_own(&own, x, between.rank, &why);
+    result = exchange(&between, kind, root);
     if (status == GF_OK) {
         status = end_copy(&own, &why);
     } else {
         end_copy(&own, &ignored);
     }
-    release(&aside);
-    return status == GF_OK ? result : gf_error_to_mpi(status, &why, module->comm, function);
+    return result != MPI_SUCCESS || status == GF_OK ? result : gf_error_to_mpi(status, &why, module->comm, function);
 }

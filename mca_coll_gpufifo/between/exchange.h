@@ -12,10 +12,25 @@
 /* Most bytes that this rank gives to, or takes from, another one; 0: it has no data for others. */
 size_t gf_between_block(const struct gf_exchange *x, ompi_communicator_t *comm);
 
-/* Collective, all ranks having entered with device buffers: returns when this rank's buffers are the program's again. root: of a
- * rooted kind. MPI_SUCCESS, or an error of MPI that was reported; then others of the ranks may wait in it for ever, as in a call
- * of MPI that one rank cannot make. x is used up. */
+struct gf_device_piece;                /* device_memory.h */
+struct gf_stage_pool;                  /* stage_pool.h */
+
+/* Of an exchange in place: what this rank sends, out of the way of what it receives. Zeroed by the caller before prepare; ended
+ * by release in any case. */
+struct gf_between_aside {
+    struct gf_stage_pool *pool;
+    struct gf_device_piece *piece;     /* null: it is not in place */
+};
+
+/* Before the ranks agree: the memory for that. Null, or why it cannot be had. */
+const char *gf_between_exchange_prepare(struct gf_between_aside *aside, const struct gf_exchange *x);
+
+/* Collective, all ranks having entered with device buffers: returns when this rank's buffers are the program's again, and no
+ * message is under way. root: of a rooted kind. result: an error of this rank that was reported, or MPI_SUCCESS; in either case
+ * it takes part (messages.h). Returns the first error, which was reported. x is used up. */
 int gf_between_exchange(mca_coll_gpufifo_module_t *module, enum gf_exchange_kind kind, int root, const char *function,
-                        struct gf_exchange *x);
+                        struct gf_exchange *x, const struct gf_between_aside *aside, int result);
+
+void gf_between_exchange_release(struct gf_between_aside *aside);
 
 #endif

@@ -4,25 +4,31 @@
  */
 #include "mca_coll_gpufifo/between/messages.h"
 
+#include "core/fault.h"
+#include "mca_coll_gpufifo/pt2pt/functions.h"
 #include "mca_coll_gpufifo/pt2pt/request.h"
 
 struct gf_between_message {
-    ompi_request_t *request;           /* MPI_REQUEST_NULL: it has ended */
+    ompi_request_t *request;
     size_t bytes;
     int from;                          /* of a receive; -1: it is a send */
+    void *sink;                        /* host memory for data that cannot go to the device; null: they can */
 };
 
-static int report(const struct gf_messages *messages, gf_status status, const struct gf_reason *why)
+static void report(struct gf_messages *messages, gf_status status, const struct gf_reason *why)
 {
-    return gf_error_to_mpi(status, why, messages->comm, messages->function);
+    gf_messages_fail(messages, gf_error_to_mpi(status, why, messages->comm, messages->function));
 }
 
 static bool make_room(struct gf_messages *messages)
 {
     int room = messages->room ? 2 * messages->room : 32;
+    struct gf_reason why;
     void *all = messages->posted < messages->room ? messages->all : realloc(messages->all, (size_t)room * sizeof *messages->all);
 
     if (!all) {
+        gf_reason_set(&why, "host memory is exhausted");
+        report(messages, GF_ERR_NO_MEMORY, &why);
         return false;
     }
     messages->room = messages->posted < messages->room ? messages->room : room;
@@ -30,74 +36,115 @@ static bool make_room(struct gf_messages *messages)
     return true;
 }
 
-static int post(struct gf_messages *messages, const struct gf_mapped_buffer *buffer, size_t offset, size_t bytes, int peer,
-                bool send)
+/* False: it cannot be, which was reported. */
+static bool post(struct gf_messages *messages, const struct gf_mapped_buffer *buffer, size_t offset, int peer,
+                 struct gf_between_message *message)
 {
-    ompi_request_t *request;
+    struct gf_reason why;
+    int result;
 
-    if (bytes == 0) {
-        return MPI_SUCCESS;
+    if (gf_fault_hits(mca_coll_gpufifo_component.config.stages, GF_FAULT_BETWEEN_MESSAGE, &why)) {
+        report(messages, GF_ERR_SYSTEM, &why);
+        return false;
     }
-    if (!make_room(messages)) {
-        struct gf_reason why;
-
-        gf_reason_set(&why, "host memory is exhausted");
-        return report(messages, GF_ERR_NO_MEMORY, &why);
-    }
-    int result = gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
-        .buffer = buffer->address + offset, .count = bytes, .type = MPI_BYTE, .peer = peer, .tag = GF_BETWEEN_TAG,
-        .comm = messages->comm, .mode = MCA_PML_BASE_SEND_STANDARD, .send = send, .where = &buffer->where,
-        .function = messages->function}, &request);
-
-    if (result == MPI_SUCCESS) {
-        messages->all[messages->posted++] = (struct gf_between_message){request, bytes, send ? -1 : peer};
-    }
-    return result;
+    result = gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
+        .buffer = buffer->address + offset, .count = message->bytes, .type = MPI_BYTE, .peer = peer, .tag = GF_BETWEEN_TAG,
+        .comm = messages->comm, .mode = MCA_PML_BASE_SEND_STANDARD, .send = message->from < 0, .where = &buffer->where,
+        .function = messages->function}, &message->request);
+    gf_messages_fail(messages, result);
+    return result == MPI_SUCCESS;
 }
 
-int gf_messages_send(struct gf_messages *messages, const struct gf_mapped_buffer *buffer, size_t offset, size_t bytes, int to)
+/* In place of data, from a rank that has failed. */
+static bool post_nothing(struct gf_messages *messages, int to, struct gf_between_message *message)
 {
-    return post(messages, buffer, offset, bytes, to, true);
+    int result = gf_pt2pt_saved()->pml_isend(NULL, 0, MPI_PACKED, to, GF_BETWEEN_TAG, MCA_PML_BASE_SEND_STANDARD,
+                                             messages->comm, &message->request);
+
+    gf_messages_fail(messages, result);
+    return result == MPI_SUCCESS;
 }
 
-int gf_messages_receive(struct gf_messages *messages, const struct gf_mapped_buffer *buffer, size_t offset, size_t bytes,
-                        int from)
+/* Of what cannot be received where it belongs, so that its sender does not wait. */
+static bool post_sink(struct gf_messages *messages, struct gf_between_message *message)
 {
-    return post(messages, buffer, offset, bytes, from, false);
+    int result = MPI_ERR_NO_MEM;
+
+    message->sink = malloc(message->bytes);
+    if (message->sink) {
+        result = gf_pt2pt_request_new(&(struct gf_pt2pt_arguments){
+            .buffer = message->sink, .count = message->bytes, .type = MPI_BYTE, .peer = message->from, .tag = GF_BETWEEN_TAG,
+            .comm = messages->comm, .function = messages->function}, &message->request);
+    }
+    if (result != MPI_SUCCESS) {
+        free(message->sink);
+    }
+    return result == MPI_SUCCESS;
 }
 
-static int wait_for(const struct gf_messages *messages, struct gf_between_message *message)
+void gf_messages_send(struct gf_messages *messages, const struct gf_mapped_buffer *buffer, size_t offset, size_t bytes, int to)
+{
+    struct gf_between_message message = {.bytes = bytes, .from = -1};
+
+    if (bytes == 0 || !make_room(messages)) {
+        return;
+    }
+    if ((messages->result == MPI_SUCCESS && post(messages, buffer, offset, to, &message)) ||
+        post_nothing(messages, to, &message)) {
+        messages->all[messages->posted++] = message;
+    }
+}
+
+void gf_messages_receive(struct gf_messages *messages, const struct gf_mapped_buffer *buffer, size_t offset, size_t bytes,
+                         int from)
+{
+    struct gf_between_message message = {.bytes = bytes, .from = from};
+
+    if (bytes == 0 || !make_room(messages)) {
+        return;
+    }
+    if (post(messages, buffer, offset, from, &message) || post_sink(messages, &message)) {
+        messages->all[messages->posted++] = message;
+    }
+}
+
+static void check_length(struct gf_messages *messages, const struct gf_between_message *message, size_t came)
+{
+    struct gf_reason why;
+
+    if (came == 0) {
+        gf_reason_set(&why, "rank %d has failed, and has no data for rank %d", message->from, ompi_comm_rank(messages->comm));
+        report(messages, GF_ERR_PEER, &why);
+    } else if (came != message->bytes) {
+        gf_reason_set(&why, "rank %d sends %zu bytes to rank %d, which expects %zu: pass counts and datatypes that agree",
+                      message->from, came, ompi_comm_rank(messages->comm), message->bytes);
+        report(messages, GF_ERR_INVALID, &why);
+    }
+}
+
+static void wait_for(struct gf_messages *messages, struct gf_between_message *message)
 {
     ompi_status_public_t status = {.MPI_ERROR = MPI_SUCCESS};
     int result = gf_pt2pt_request_wait(message->request, &status);
-    struct gf_reason why;
 
-    message->request = MPI_REQUEST_NULL;
-    if (result != MPI_SUCCESS || message->from < 0 || status._ucount == message->bytes) {
-        return result;
+    free(message->sink);
+    gf_messages_fail(messages, result);
+    if (result == MPI_SUCCESS && message->from >= 0) {
+        check_length(messages, message, status._ucount);
     }
-    gf_reason_set(&why, "rank %d sends %zu bytes to rank %d, which expects %zu: pass counts and datatypes that agree",
-                  message->from, status._ucount, ompi_comm_rank(messages->comm), message->bytes);
-    return report(messages, GF_ERR_INVALID, &why);
 }
 
-int gf_messages_wait(struct gf_messages *messages, int count)
+void gf_messages_wait(struct gf_messages *messages, int count)
 {
-    int result = MPI_SUCCESS;
-
-    while (messages->ended < count && result == MPI_SUCCESS) {
-        result = wait_for(messages, &messages->all[messages->ended++]);
+    while (messages->ended < count && messages->ended < messages->posted) {
+        wait_for(messages, &messages->all[messages->ended++]);
     }
-    return result;
 }
 
-int gf_messages_finish(struct gf_messages *messages, int result)
+int gf_messages_finish(struct gf_messages *messages)
 {
-    result = result == MPI_SUCCESS ? gf_messages_wait(messages, messages->posted) : result;
-    for (; messages->ended < messages->posted; messages->ended++) {
-        (void)ompi_request_free(&messages->all[messages->ended].request);
-    }
+    gf_messages_wait(messages, messages->posted);
     free(messages->all);
     messages->all = NULL;
-    return result;
+    return messages->result;
 }

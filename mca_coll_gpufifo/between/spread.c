@@ -96,36 +96,29 @@ static size_t segment_bytes(const struct broadcast *b, int segment)
     return rest < b->segment ? rest : b->segment;
 }
 
-static int send_segment(struct gf_messages *messages, const struct broadcast *b, int segment)
+static void send_segment(struct gf_messages *messages, const struct broadcast *b, int segment)
 {
-    int result = MPI_SUCCESS;
-
-    for (int i = 0; i < b->target_count && result == MPI_SUCCESS; i++) {
-        result = gf_messages_send(messages, b->buffer, b->offset + (size_t)segment * b->segment, segment_bytes(b, segment),
-                                  b->targets[i]);
+    for (int i = 0; i < b->target_count; i++) {
+        gf_messages_send(messages, b->buffer, b->offset + (size_t)segment * b->segment, segment_bytes(b, segment),
+                         b->targets[i]);
     }
-    return result;
 }
 
-int gf_between_broadcast(struct gf_between *between, int root)
+void gf_between_broadcast(struct gf_between *between, int root)
 {
     struct gf_messages *messages = &between->messages;
     const struct broadcast b = describe_broadcast(between, root);
-    int result = MPI_SUCCESS, receives = b.source < 0 ? 0 : b.segments;
+    int receives = b.source < 0 ? 0 : b.segments;
 
-    for (int segment = 0; segment < receives && result == MPI_SUCCESS; segment++) {
-        result = gf_messages_receive(messages, b.buffer, b.offset + (size_t)segment * b.segment, segment_bytes(&b, segment),
-                                     b.source);
+    for (int segment = 0; segment < receives; segment++) {
+        gf_messages_receive(messages, b.buffer, b.offset + (size_t)segment * b.segment, segment_bytes(&b, segment), b.source);
     }
-    for (int segment = 0; segment < b.segments && b.target_count > 0 && result == MPI_SUCCESS; segment++) {
+    for (int segment = 0; segment < b.segments && b.target_count > 0; segment++) {
         int sent = segment < SEGMENTS_AT_ONCE ? 0 : (segment - SEGMENTS_AT_ONCE + 1) * b.target_count;
 
-        result = gf_messages_wait(messages, receives ? segment + 1 : sent);
-        if (result == MPI_SUCCESS) {
-            result = send_segment(messages, &b, segment);
-        }
+        gf_messages_wait(messages, receives ? segment + 1 : sent);
+        send_segment(messages, &b, segment);
     }
-    return result;
 }
 
 void gf_places_find(struct gf_places *places, const struct gf_agree_map *map, int ranks)
@@ -150,83 +143,74 @@ static int receiver_at(const struct gf_places *places, int node, int origin)
     return places->ranks[places->first[node] + places->place[origin] % gf_places_members(places, node)];
 }
 
-static int receive_block(struct gf_between *b, int origin, int from)
+static void receive_block(struct gf_between *b, int origin, int from)
 {
     const struct gf_registry_block *block = &b->x->take[origin];
 
-    return gf_messages_receive(&b->messages, &b->x->recv, block->offset, block->bytes, from);
+    gf_messages_receive(&b->messages, &b->x->recv, block->offset, block->bytes, from);
 }
 
 /* First what this rank is to pass on, in the order of its origins; behind[]: how many messages there are after each of it. Then
  * the blocks of this node's ranks, and what they pass on in that same order. */
-static int receive_blocks(struct gf_between *b, const struct gf_places *places, int *behind)
+static void receive_blocks(struct gf_between *b, const struct gf_places *places, int *behind)
 {
     const struct gf_agree_map *map = b->map;
-    int result = MPI_SUCCESS;
 
-    for (int origin = 0; origin < b->ranks && result == MPI_SUCCESS; origin++) {
+    for (int origin = 0; origin < b->ranks; origin++) {
         if (map->node_of[origin] != map->node && receiver_at(places, map->node, origin) == b->rank) {
-            result = receive_block(b, origin, origin);
+            receive_block(b, origin, origin);
         }
         behind[origin] = b->messages.posted;
     }
-    for (int i = 0; i < map->members && result == MPI_SUCCESS; i++) {
+    for (int i = 0; i < map->members; i++) {
         if (map->ranks[i] != b->rank) {
-            result = receive_block(b, map->ranks[i], map->ranks[i]);
+            receive_block(b, map->ranks[i], map->ranks[i]);
         }
     }
-    for (int origin = 0; origin < b->ranks && result == MPI_SUCCESS; origin++) {
+    for (int origin = 0; origin < b->ranks; origin++) {
         int from = receiver_at(places, map->node, origin);
 
         if (map->node_of[origin] != map->node && from != b->rank) {
-            result = receive_block(b, origin, from);
+            receive_block(b, origin, from);
         }
     }
-    return result;
 }
 
-static int send_to_node(struct gf_between *b, const struct gf_mapped_buffer *buffer, const struct gf_registry_block *block)
+static void send_to_node(struct gf_between *b, const struct gf_mapped_buffer *buffer, const struct gf_registry_block *block)
 {
-    int result = MPI_SUCCESS;
-
-    for (int i = 0; i < b->map->members && result == MPI_SUCCESS; i++) {
+    for (int i = 0; i < b->map->members; i++) {
         if (b->map->ranks[i] != b->rank) {
-            result = gf_messages_send(&b->messages, buffer, block->offset, block->bytes, b->map->ranks[i]);
+            gf_messages_send(&b->messages, buffer, block->offset, block->bytes, b->map->ranks[i]);
         }
     }
-    return result;
 }
 
 /* To other nodes first: that takes longest. */
-static int send_own(struct gf_between *b, const struct gf_places *places)
+static void send_own(struct gf_between *b, const struct gf_places *places)
 {
     const struct gf_registry_block *block = &b->x->give[(b->rank + 1) % b->ranks];
-    int result = MPI_SUCCESS;
 
-    for (int step = 1; step < b->map->nodes && result == MPI_SUCCESS; step++) {
+    for (int step = 1; step < b->map->nodes; step++) {
         int node = (b->map->node + step) % b->map->nodes;
 
-        result = gf_messages_send(&b->messages, &b->x->send, block->offset, block->bytes, receiver_at(places, node, b->rank));
+        gf_messages_send(&b->messages, &b->x->send, block->offset, block->bytes, receiver_at(places, node, b->rank));
     }
-    return result == MPI_SUCCESS ? send_to_node(b, &b->x->send, block) : result;
+    send_to_node(b, &b->x->send, block);
 }
 
-int gf_between_allgather(struct gf_between *b)
+void gf_between_allgather(struct gf_between *b)
 {
     const struct gf_agree_map *map = b->map;
     struct gf_places places;
-    int behind[GF_MAX_RANKS], result;
+    int behind[GF_MAX_RANKS];
 
     gf_places_find(&places, map, b->ranks);
-    result = receive_blocks(b, &places, behind);
-    if (result == MPI_SUCCESS) {
-        result = send_own(b, &places);
-    }
-    for (int origin = 0; origin < b->ranks && result == MPI_SUCCESS; origin++) {
+    receive_blocks(b, &places, behind);
+    send_own(b, &places);
+    for (int origin = 0; origin < b->ranks; origin++) {
         if (map->node_of[origin] != map->node && receiver_at(&places, map->node, origin) == b->rank) {
-            result = gf_messages_wait(&b->messages, behind[origin]);
-            result = result == MPI_SUCCESS ? send_to_node(b, &b->x->recv, &b->x->take[origin]) : result;
+            gf_messages_wait(&b->messages, behind[origin]);
+            send_to_node(b, &b->x->recv, &b->x->take[origin]);
         }
     }
-    return result;
 }

@@ -37,8 +37,8 @@ struct gf_between {
     struct gf_messages messages;
 };
 
-/* Begin and carry on all messages; what is still under way when they return is gf_messages_finish's. The result so far. */
-int gf_between_broadcast(struct gf_between *between, int root);
-int gf_between_allgather(struct gf_between *between);
+/* Begin and carry on all messages; what is still under way when they return is gf_messages_finish's. */
+void gf_between_broadcast(struct gf_between *between, int root);
+void gf_between_allgather(struct gf_between *between);
 
 #endif

@@ -39,6 +39,7 @@ run 2 between_nodes=messages "$nodes" "a b" "$allreduce" path=$paths types limit
 run 4 +weak between_nodes=messages $chunks "$nodes" "a b b a" "$allreduce" path=$paths types limit=65536 sizes bits
 run 5 between_nodes=messages "$nodes" "a b a b b" "$allreduce" path=$paths types limit=4096 sizes bits
 run 18 between_nodes=messages "$nodes" "a a a a a a a a a a a a a a a a a b" "$allreduce" path=$paths limit=300 sizes
+run 18 between_nodes=messages "$nodes" "a b c d e f g h i j k l m n o p q r" "$allreduce" path=$paths limit=300 sizes
 run 3 between_nodes=messages "$nodes" "a b c" "$allreduce" path=$paths limit=4096 sizes bits
 run_prints "a rank's share of it is shorter than coll_gpufifo_between_bytes" 4 verbose=2 between_bytes=4096 \
     "$nodes" "a b b a" "$allreduce" path=staged limit=16380 sizes
@@ -56,6 +57,34 @@ refused="strict: this call would be staged .*its ranks are on several nodes, whe
 run_prints "$refused" 2 strict=1 "$nodes" "a b" "$exchange" refused
 run_prints "$refused" 3 strict=1 between_nodes=messages "$nodes" "a b b" "$exchange" refused
 run_fails "$refused" 2 strict=1 between_bytes=1 "$nodes" "a b" "$exchange" random
+
+# Memory that one rank cannot have is missed before the ranks agree, and all stage.
+run_prints "no device memory to put aside what is sent" 4 verbose=2 between_nodes=messages fault=device_alloc:1+@1 \
+    "$nodes" "a b b a" "$exchange" path=$paths,staged rounds=40 random
+run_prints "no device memory for what other ranks send" 4 verbose=2 between_nodes=messages fault=device_alloc:1+@1 \
+    "$nodes" "a b b a" "$allreduce" path=staged limit=4096 sizes
+
+# What fails later does so at one rank, which takes part all the same: nobody hangs, who lacks its data gets an error, too, and
+# the calls after it go well. By the number of the pass another call, or another of its steps, is hit.
+fails() {
+    fault=$1
+    shift
+    run_prints "made to fail by the fault setting" 4 between_nodes=messages fault="$fault" "$@" "$nodes" "a b b a" \
+        "$exchange" path=$paths,staged rounds=20 failing
+}
+fails between_copy:1@1
+fails between_copy:2@2
+# shellcheck disable=SC2086
+fails between_copy:3@0 $chunks
+for pass in 3 5 8 14 20 25; do
+    fails between_message:$pass@1
+done
+# shellcheck disable=SC2086
+fails between_message:4@3 $chunks
+fails launch:1@2
+fails launch:2@1
+run_prints "made to fail by the fault setting" 4 between_nodes=messages fault=between_message:2+@2 "$nodes" "a b b a" \
+    "$exchange" rounds=0 failing
 
 # Ranks that have freed the communicator before others enter a call of it.
 run 2 between_nodes=messages "$nodes" "a b" tests/mpi/test_agree_freed

@@ -5,7 +5,8 @@
  *
  * Usage: test_exchange [path=NAME] [rounds=N] [seed=N] [most=ELEMENTS] [form=0 | 1 (non-blocking) | 2 (persistent)] PART...
  * with the parts random (in buffers that stay), reuse (in buffers that come and go), communicators, disagree (which is an error),
- * empty (host buffers at all ranks but one, which has no data), neighbours (of topologies), refused (by strictness)
+ * empty (host buffers at all ranks but one, which has no data), neighbours (of topologies), refused (by strictness), failing (by
+ * the fault setting, once at some rank at least)
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,6 +212,82 @@ static void check_refusal(struct exchange_source *t)
     buffer_destroy(&buffer, "refused");
 }
 
+/* Calls in which a fault shows; of each, `peer` is the block's. */
+enum failing { ALLTOALL_IN_PLACE, ALLTOALL_WITH_GAPS, ALLGATHER_IN_PLACE, BCAST_OF_ALL, ALLREDUCE_IN_PLACE, FAILING_CALLS };
+enum { FAILING_COUNT = 6000 };         /* elements of a block */
+
+static int value_before(const struct exchange_source *t, enum failing what, int peer)
+{
+    return what <= ALLTOALL_WITH_GAPS ? 100 * t->rank + peer : what == ALLGATHER_IN_PLACE && peer != t->rank ? -1 : 7 * t->rank;
+}
+
+static int value_after(const struct exchange_source *t, enum failing what, int peer)
+{
+    return what <= ALLTOALL_WITH_GAPS    ? 100 * peer + t->rank
+           : what == ALLGATHER_IN_PLACE  ? 7 * peer
+           : what == BCAST_OF_ALL        ? 7 * (t->ranks - 1)
+                                         : 7 * t->ranks * (t->ranks - 1) / 2;
+}
+
+static int call_failing(const struct exchange_source *t, enum failing what, void *data, MPI_Datatype gaps)
+{
+    switch (what) {
+    case ALLTOALL_IN_PLACE:
+        return MPI_Alltoall(MPI_IN_PLACE, 0, MPI_INT, data, FAILING_COUNT, MPI_INT, t->comm);
+    case ALLTOALL_WITH_GAPS:
+        return MPI_Alltoall(MPI_IN_PLACE, 0, gaps, data, 1, gaps, t->comm);
+    case ALLGATHER_IN_PLACE:
+        return MPI_Allgather(MPI_IN_PLACE, 0, MPI_INT, data, FAILING_COUNT, MPI_INT, t->comm);
+    case BCAST_OF_ALL:
+        return MPI_Bcast(data, FAILING_COUNT * t->ranks, MPI_INT, t->ranks - 1, t->comm);
+    default:
+        return MPI_Allreduce(MPI_IN_PLACE, data, FAILING_COUNT * t->ranks, MPI_INT, MPI_SUM, t->comm);
+    }
+}
+
+/* Whether it failed at this rank; if not, what came must be right. */
+static bool check_failing_call(struct exchange_source *t, enum failing what, struct buffer *buffer, int *image,
+                               MPI_Datatype gaps)
+{
+    for (int i = 0; i < FAILING_COUNT * t->ranks; i++) {
+        image[i] = value_before(t, what, i / FAILING_COUNT);
+    }
+    buffer_write(buffer, image);
+    bool failed = call_failing(t, what, buffer->data, gaps) != MPI_SUCCESS;
+
+    buffer_read(buffer, image);
+    for (int i = 0, right = 1; i < FAILING_COUNT * t->ranks && right && !failed; i += what == ALLTOALL_WITH_GAPS ? 2 : 1) {
+        right = harness_check(t->h, image[i] == value_after(t, what, i / FAILING_COUNT),
+                              "failing call %d: no error, but element %d is wrong", (int)what, i);
+    }
+    return failed;
+}
+
+/* No rank hangs; who is told of no error has the right data; and what follows goes well. */
+static void check_failing(struct exchange_source *t, int rounds)
+{
+    int failed = 0, *image = host_alloc(t->h, sizeof *image * FAILING_COUNT * (size_t)t->ranks);
+    MPI_Datatype vector, gaps;
+    struct buffer buffer;
+
+    MPI_Type_vector(FAILING_COUNT / 2, 1, 2, MPI_INT, &vector);
+    MPI_Type_create_resized(vector, 0, FAILING_COUNT * sizeof *image, &gaps);
+    MPI_Type_commit(&gaps);
+    buffer_create(t->h, &buffer, GPUFIFO_MEMORY_DEVICE, sizeof *image * FAILING_COUNT * (size_t)t->ranks, 0);
+    MPI_Comm_set_errhandler(t->comm, MPI_ERRORS_RETURN);
+    for (int what = 0; what < FAILING_CALLS; what++) {
+        failed += check_failing_call(t, (enum failing)what, &buffer, image, gaps);
+    }
+    MPI_Comm_set_errhandler(t->comm, MPI_ERRORS_ARE_FATAL);
+    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM, t->comm);
+    harness_check(t->h, failed > 0, "no call has failed at any rank");
+    buffer_destroy(&buffer, "failing");
+    MPI_Type_free(&vector);
+    MPI_Type_free(&gaps);
+    free(image);
+    check_rounds(t, rounds, true);
+}
+
 static void run_part(void *ctx, const char *part, const struct parts *parts)
 {
     struct exchange_source *t = ctx;
@@ -233,9 +310,11 @@ static void run_part(void *ctx, const char *part, const struct parts *parts)
         check_neighbours(t, rounds);
     } else if (strcmp(part, "empty") == 0) {
         check_empty(t);
+    } else if (strcmp(part, "failing") == 0) {
+        check_failing(t, rounds);
     } else {
-        harness_check(t->h, false, "there is no part \"%s\": random, reuse, communicators, disagree, empty, neighbours, refused",
-                      part);
+        harness_check(t->h, false, "there is no part \"%s\": random, reuse, communicators, disagree, empty, neighbours, refused, "
+                      "failing", part);
     }
 }
 
