@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copies, fills and calls: each an operation of a stream.
+ * Copies and fills: each an operation of a stream.
  */
 #include "device/emulated_copy.h"
 
@@ -117,32 +117,6 @@ gf_status gf_emulated_fill(gf_stream *stream, void *to, int byte, size_t bytes)
     }
     *fill = (struct fill){.operation.run = run_fill, .to = to, .byte = byte, .bytes = bytes};
     gf_emulated_stream_push(stream, &fill->operation);
-    /* cppcheck-suppress memleak; the stream has it */
-    return GF_OK;
-}
-
-struct call {
-    struct gf_operation operation;
-    void (*function)(void *argument);
-    void *argument;
-};
-
-static void run_call(struct gf_operation *self, gf_stream *stream)
-{
-    const struct call *call = (const struct call *)self;
-
-    (void)stream;
-    call->function(call->argument);
-}
-
-gf_status gf_emulated_call(gf_stream *stream, void (*function)(void *argument), void *argument)
-{
-    struct call *call = malloc(sizeof *call);
-    if (!call) {
-        return GF_ERR_NO_MEMORY;
-    }
-    *call = (struct call){.operation.run = run_call, .function = function, .argument = argument};
-    gf_emulated_stream_push(stream, &call->operation);
     /* cppcheck-suppress memleak; the stream has it */
     return GF_OK;
 }

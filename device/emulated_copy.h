@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The emulated copy engine, and functions of the program that run as if they were kernels. Addresses are kernel addresses.
+ * The emulated copy engine. Addresses are kernel addresses.
  */
 #ifndef GF_DEVICE_EMULATED_COPY_H
 #define GF_DEVICE_EMULATED_COPY_H
@@ -14,6 +14,5 @@
  * is said about the order in which the bytes arrive, but aligned words of 4 and 8 bytes that are copied alone arrive whole. */
 gf_status gf_emulated_copy(gf_stream *stream, void *to, const void *from, size_t bytes, bool waits);
 gf_status gf_emulated_fill(gf_stream *stream, void *to, int byte, size_t bytes);
-gf_status gf_emulated_call(gf_stream *stream, void (*function)(void *argument), void *argument);
 
 #endif

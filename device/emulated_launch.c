@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A kernel launch: an operation of a stream that is run by a crew of threads.
+ * A kernel launch: an operation of a stream that is run by a crew of threads, or, of the program's, a call.
  */
 #include "device/emulated_launch.h"
 
@@ -156,5 +156,36 @@ gf_status gf_emulated_launch(gf_stream *stream, gf_emulated_kernel kernel, int b
         launch->jobs[i] = (struct gf_job){.run = run_member, .argument = &launch->members[i]};
     }
     gf_emulated_stream_push(stream, &launch->operation);
+    return GF_OK;
+}
+
+/* A function of the program. */
+struct call {
+    struct gf_operation operation;
+    void (*function)(void *argument);
+    void *argument;
+};
+
+static void run_call(struct gf_operation *self, gf_stream *stream)
+{
+    const struct call *call = (const struct call *)self;
+    int blocks = stream->queues->options.blocks;
+
+    take_places(stream->queues, blocks);
+    __atomic_fetch_add(&stream->queues->kernels, 1, __ATOMIC_ACQ_REL);
+    call->function(call->argument);
+    __atomic_fetch_sub(&stream->queues->kernels, 1, __ATOMIC_ACQ_REL);
+    leave_places(stream->queues, blocks);
+}
+
+gf_status gf_emulated_call(gf_stream *stream, void (*function)(void *argument), void *argument)
+{
+    struct call *call = malloc(sizeof *call);
+    if (!call) {
+        return GF_ERR_NO_MEMORY;
+    }
+    *call = (struct call){.operation.run = run_call, .function = function, .argument = argument};
+    gf_emulated_stream_push(stream, &call->operation);
+    /* cppcheck-suppress memleak; the stream has it */
     return GF_OK;
 }

@@ -16,4 +16,8 @@
 gf_status gf_emulated_launch(gf_stream *stream, gf_emulated_kernel kernel, int blocks, const void *work, size_t bytes,
                              struct gf_reason *why);
 
+/* Queues a function of the program, to be run as a kernel that has all blocks of the device. argument must stay until it has run.
+ * GF_ERR_NO_MEMORY: host memory is exhausted, nothing was queued. */
+gf_status gf_emulated_call(gf_stream *stream, void (*function)(void *argument), void *argument);
+
 #endif

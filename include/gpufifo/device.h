@@ -57,7 +57,7 @@ int gpufifo_synchronize(gpufifo_device *device);
 /* What the device says about an address. */
 enum gpufifo_memory gpufifo_kind(gpufifo_device *device, const void *pointer);
 
-/* Runs function(arguments) as the device would run a kernel: only there may device memory be touched, through
+/* Runs function(arguments) as the device would run a kernel, one that fills it: only there may device memory be touched, through
  * gpufifo_kernel_address. Emulated device only (on CUDA use your own kernels: returns an error). Finished on return. */
 int gpufifo_run(gpufifo_device *device, void (*function)(void *arguments), void *arguments);
 

@@ -43,7 +43,10 @@ void message_create(const struct ends *ends, struct buffer *buffer, size_t bytes
 /* A buffer for messages, untouched. */
 void landing_create(const struct ends *ends, struct buffer *buffer, size_t bytes);
 
-/* The first `bytes` must be those of the message of `rank`, what is behind them untouched; then destroys the buffer. */
+/* The first `bytes` must be those of the message of `rank`, what is behind them untouched. */
+void landing_compare(const struct ends *ends, const struct buffer *buffer, size_t bytes, int rank, unsigned seed);
+
+/* The same; then destroys the buffer. */
 void landing_check(const struct ends *ends, struct buffer *buffer, size_t bytes, int rank, unsigned seed);
 
 /* The status must name the sender, the tag and the number of bytes. */

@@ -5,6 +5,7 @@
  */
 #include <mpi.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,10 +41,11 @@ static void synchronise(const struct ends *e)
     }
 }
 
-/* The program's kernel. */
+/* The program's kernel. It ends when it is told to, and only then. */
 struct kernel {
     gpufifo_device *device;
-    atomic_bool runs, end;
+    pthread_t thread;
+    atomic_bool runs, end, ended;
 };
 
 static void spin(void *arguments)
@@ -52,7 +54,9 @@ static void spin(void *arguments)
 
     atomic_store(&kernel->runs, true);
     while (!atomic_load(&kernel->end)) {
+        sched_yield();
     }
+    atomic_store(&kernel->ended, true);
 }
 
 static void *launch(void *argument)
@@ -66,22 +70,26 @@ static void *launch(void *argument)
     return NULL;
 }
 
-static void start_kernel(const struct ends *e, struct kernel *kernel, pthread_t *thread)
+static void start_kernel(const struct ends *e, struct kernel *kernel)
 {
     atomic_store(&kernel->end, false);
+    atomic_store(&kernel->ended, false);
     atomic_store(&kernel->runs, false);
-    harness_need(e->h, pthread_create(thread, NULL, launch, kernel), "pthread_create");
+    harness_need(e->h, pthread_create(&kernel->thread, NULL, launch, kernel), "pthread_create");
     while (!atomic_load(&kernel->runs)) {
+        sched_yield();
     }
 }
 
-static void end_kernel(struct kernel *kernel, pthread_t thread)
+static void end_kernel(const struct ends *e, struct kernel *kernel)
 {
+    harness_check(e->h, !atomic_load(&kernel->ended), "%s: the kernel has ended before the messages had come", e->name);
     atomic_store(&kernel->end, true);
-    pthread_join(thread, NULL);
+    pthread_join(kernel->thread, NULL);
+    harness_check(e->h, atomic_load(&kernel->ended), "%s: the kernel has not run", e->name);
 }
 
-static void pass(const struct ends *e, const struct buffer *from, struct buffer *to)
+static void pass(const struct ends *e, const struct buffer *from, const struct buffer *to)
 {
     MPI_Request requests[2];
 
@@ -90,38 +98,51 @@ static void pass(const struct ends *e, const struct buffer *from, struct buffer 
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
-/* The first rank's kernel runs on until messages from and to its device have been exchanged: more in turn than launches can be
- * queued at a time. freed: from where others have come
- * before, so that these may still be mapped there. */
-static void exchange_beside_kernel(const struct ends *e, bool freed)
+/* Messages of this size, more in turn than launches can be queued at a time; each is right while the kernel still runs. */
+static void pass_beside(const struct ends *e, size_t bytes, struct kernel *kernel, bool has_kernel)
+{
+    struct buffer from[BESIDE], to[BESIDE];
+
+    for (int k = 0; k < BESIDE; k++) {
+        message_create(e, &from[k], bytes, k);
+        landing_create(e, &to[k], bytes);
+    }
+    if (has_kernel) {
+        start_kernel(e, kernel);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int k = 0; k < BESIDE; k++) {
+        pass(e, &from[k], &to[k]);
+        landing_compare(e, &to[k], bytes, e->previous, k);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (has_kernel) {
+        end_kernel(e, kernel);
+    }
+    for (int k = 0; k < BESIDE; k++) {
+        buffer_destroy(&to[k], e->name);
+        buffer_destroy(&from[k], e->name);
+    }
+}
+
+/* A kernel of the first rank, or of all, runs on until messages of all sizes have been exchanged. freed: from where others have
+ * come before, so that these may still be mapped there. */
+static void exchange_beside_kernel(const struct ends *e, bool all, bool freed)
 {
     struct kernel kernel = {.runs = false};
-    pthread_t thread;
 
     harness_need(e->h, gpufifo_device_open(NULL, -1, &kernel.device), "no device");
     for (int i = 0; i < SIZES; i++) {
-        struct buffer from, to;
-
-        landing_create(e, &to, sizes[i]);
         if (freed) {
-            message_create(e, &from, sizes[i], i + 1);
+            struct buffer from, to;
+
+            landing_create(e, &to, sizes[i]);
+            message_create(e, &from, sizes[i], BESIDE);
             pass(e, &from, &to);
             buffer_destroy(&from, e->name);
+            landing_check(e, &to, sizes[i], e->previous, BESIDE);
         }
-        message_create(e, &from, sizes[i], i);
-        if (e->h->rank == 0) {
-            start_kernel(e, &kernel, &thread);
-        }
-        MPI_Barrier(MPI_COMM_WORLD);
-        for (int k = 0; k < BESIDE; k++) {
-            pass(e, &from, &to);
-        }
-        MPI_Barrier(MPI_COMM_WORLD);
-        if (e->h->rank == 0) {
-            end_kernel(&kernel, thread);
-        }
-        landing_check(e, &to, sizes[i], e->previous, i);
-        buffer_destroy(&from, e->name);
+        pass_beside(e, sizes[i], &kernel, all || e->h->rank == 0);
         MPI_Barrier(MPI_COMM_WORLD);
     }
     gpufifo_device_close(kernel.device);
@@ -129,12 +150,17 @@ static void exchange_beside_kernel(const struct ends *e, bool freed)
 
 static void long_kernel(const struct ends *e)
 {
-    exchange_beside_kernel(e, false);
+    exchange_beside_kernel(e, false, false);
+}
+
+static void long_kernels(const struct ends *e)
+{
+    exchange_beside_kernel(e, true, false);
 }
 
 static void freed_before(const struct ends *e)
 {
-    exchange_beside_kernel(e, true);
+    exchange_beside_kernel(e, false, true);
 }
 
 /* Another buffer is freed, which waits for the device's work, while a receive is pending. */
@@ -252,6 +278,7 @@ static const struct {
 } tests[] = {
     {"synchronise", synchronise},
     {"long kernel", long_kernel},
+    {"long kernels", long_kernels},
     {"freed before", freed_before},
     {"free another", free_another},
     {"reuse address", reuse_address},

@@ -308,6 +308,50 @@ static void solo_kernels_of_two_processes_never_overlap(void **state)
     munmap(shared, 4096);
 }
 
+struct filling {
+    atomic_int *end, *arrived;
+    int seen;                          /* of arrived, when it ends */
+};
+
+static void fill_device(void *argument)
+{
+    struct filling *filling = argument;
+
+    wait_for_flag(filling->end);
+    filling->seen = atomic_load(filling->arrived);
+}
+
+static void a_function_of_the_program_fills_the_device(void **state)
+{
+    enum { TURNS = 1000 };
+    struct gf_emulated_queues queues;
+    gf_stream *filled, *stream;
+    atomic_int end = 0, arrived = 0;
+    struct filling filling = {&end, &arrived, -1};
+    struct meeting meeting = {&arrived, 1};
+
+    (void)state;
+    init(&queues, "filled");
+    filled = create(&queues);
+    stream = create(&queues);
+    assert_int_equal(gf_emulated_call(filled, fill_device, &filling), GF_OK);
+    while (__atomic_load_n(&queues.kernels, __ATOMIC_ACQUIRE) == 0) {
+        sched_yield();
+    }
+    assert_int_equal(gf_emulated_launch(stream, meet, 1, &meeting, sizeof meeting, NULL), GF_OK);
+    for (int turn = 0; turn < TURNS; turn++) {
+        sched_yield();
+    }
+    atomic_store(&end, 1);
+    gf_emulated_stream_wait(stream);
+    gf_emulated_stream_wait(filled);
+    assert_int_equal(filling.seen, 0);
+    assert_int_equal(atomic_load(&arrived), 1);
+    gf_emulated_stream_destroy(stream);
+    gf_emulated_stream_destroy(filled);
+    gf_emulated_queues_clear(&queues);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +361,7 @@ int main(void)
         cmocka_unit_test(impossible_launches_are_refused),
         cmocka_unit_test(no_thread_is_made_once_a_stream_is_warm),
         cmocka_unit_test(the_end_of_a_kernel_completes_weak_stores),
+        cmocka_unit_test(a_function_of_the_program_fills_the_device),
         cmocka_unit_test(solo_kernels_of_two_processes_never_overlap),
     };
     alarm(WATCHDOG_SECONDS);

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "device/emulated_copy.h"
+#include "device/emulated_launch.h"
 #include "device/emulated_stream.h"
 
 enum { WATCHDOG_SECONDS = 300 };
