@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A few copies at a time whose ends are told one by one, in the order in which they were started: each has a stream of its
- * own, so a copy engine always finds the next one queued.
+ * A few copies at a time whose ends are told one by one, in the order in which they were started. Each place has a stream of its
+ * own, if the device has memory for so many, since of a stream one sees only that all of it has ended.
  *
  * Threads: one at a time.
  */

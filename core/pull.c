@@ -268,6 +268,7 @@ static gf_status prepare(gf_pull_engine *engine, const struct gf_attached *attac
     }
     if (is_moved(pull) && (where->kind == GF_MEMORY_HOST || where->kind == GF_MEMORY_PINNED)) {
         memcpy(pull->to, pull->from, pull->bytes);
+        pull->to_host = true;
         end_by_host(pull);
         return GF_OK;
     }
@@ -319,8 +320,8 @@ void gf_pull_explain_pull(const gf_pull_engine *engine, const struct gf_pull *pu
 {
     if (pull->ended) {
         gf_reason_set(reason, pull->bytes == 0 ? "nothing is to be fetched"
-                      : !engine->device_words ? "by copy engine, and waited for: the device is full"
-                      : "by the CPU: it had waited, and its sender had moved it to shared host memory");
+                      : pull->to_host ? "by the CPU: it had waited, and its sender had moved it to shared host memory"
+                      : "by copy engine, and waited for: the device is full");
         return;
     }
     struct gf_pull_route route = route_of(engine, pull);

@@ -80,6 +80,30 @@ static void check_messages(struct harness *h, struct buffer *data, const char *w
     harness_check(h, result == MPI_SUCCESS && wrong == 0, "message of %s gives %d, %ld numbers are wrong", what, result, wrong);
 }
 
+/* A small message to a host buffer that waits for its receiver: the send returns before. */
+static void check_early_message(struct harness *h, struct buffer *data)
+{
+    enum { EARLY = 50, GO = 1, DATA = 2 };
+    int numbers[COUNT];
+    long wrong = 0;
+
+    if (h->rank == 0 && h->ranks > 1) {
+        for (int i = 0; i < COUNT; i++) {
+            numbers[i] = i;
+        }
+        buffer_write(data, numbers);
+        MPI_Send(data->data, EARLY, MPI_INT, 1, DATA, MPI_COMM_WORLD);
+        MPI_Send(NULL, 0, MPI_INT, 1, GO, MPI_COMM_WORLD);
+    } else if (h->rank == 1) {
+        MPI_Recv(NULL, 0, MPI_INT, 0, GO, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(numbers, EARLY, MPI_INT, 0, DATA, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int i = 0; i < EARLY; i++) {
+            wrong += numbers[i] != i;
+        }
+        harness_check(h, wrong == 0, "early message: %ld numbers are wrong", wrong);
+    }
+}
+
 static void check_type(struct harness *h, struct buffer *data, const char *what, MPI_Datatype type, const char *is_data)
 {
     MPI_Type_commit(&type);
@@ -132,6 +156,7 @@ int main(int argc, char **argv)
     harness_check(&h, count < MOST_TAKEN, "the device's memory is not full: set GPUFIFO_EMULATED=memory=16M");
     check_allreduce(&h, data);
     check_types(&h, data);
+    check_early_message(&h, data);
     while (count > 0) {
         gpufifo_free(h.device, taken[--count]);
     }
