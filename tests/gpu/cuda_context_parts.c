@@ -90,9 +90,10 @@ static void *use_all_on_thread(void *program)
     return NULL;
 }
 
-/* A capture of the strictest kind forbids most of what we do, to all threads of the program: it must not notice us. Waiting for
- * the whole device is left out: no mode allows that beside a capture, and only a program that asks for it gets it. */
-void gpu_part_capture(void)
+/* A capture of the strictest kind forbids most of what we do, to all threads of the program: it must not notice us, also where
+ * its stream waits for the default one. Waiting for the whole device is left out: no mode allows that beside a capture, and only
+ * a program that asks for it gets it. */
+static void use_all_beside_capture(unsigned stream_flags, CUstreamCaptureMode mode)
 {
     struct gpu_program program;
     CUstream capturing;
@@ -102,8 +103,8 @@ void gpu_part_capture(void)
         return;
     CHECK(use_all(&program));
     CHECK(gpu_app()->cuMemAlloc_v2(&memory, 4096) == CUDA_SUCCESS);
-    CHECK(gpu_app()->cuStreamCreate(&capturing, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
-    CHECK(gpu_app()->cuStreamBeginCapture_v2(capturing, CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_SUCCESS);
+    CHECK(gpu_app()->cuStreamCreate(&capturing, stream_flags) == CUDA_SUCCESS);
+    CHECK(gpu_app()->cuStreamBeginCapture_v2(capturing, mode) == CUDA_SUCCESS);
     CHECK(gpu_app()->cuMemsetD8Async(memory, 1, 4096, capturing) == CUDA_SUCCESS);
     CHECK(use_all(&program));
     on_new_thread(use_all_on_thread, &program);
@@ -114,6 +115,16 @@ void gpu_part_capture(void)
     gpu_app()->cuStreamDestroy_v2(capturing);
     gpu_app()->cuMemFree_v2(memory);
     gpu_program_end(&program);
+}
+
+void gpu_part_capture(void)
+{
+    static const unsigned flags[] = { CU_STREAM_NON_BLOCKING, CU_STREAM_DEFAULT };
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+        use_all_beside_capture(flags[i], CU_STREAM_CAPTURE_MODE_GLOBAL);
+        use_all_beside_capture(flags[i], CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+        use_all_beside_capture(flags[i], CU_STREAM_CAPTURE_MODE_RELAXED);
+    }
 }
 
 /* What a communicator holds when the program ends. */

@@ -217,6 +217,26 @@ static void test_context_restored(void **state)
     api->cuCtxPopCurrent_v2(&foreign);
 }
 
+/* Between the begin and the end of a capture of its own the caller's thread may have any mode. */
+static void test_capture_of_the_caller(void **state)
+{
+    (void)state;
+    static const CUstreamCaptureMode modes[] = { CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+                                                 CU_STREAM_CAPTURE_MODE_RELAXED };
+    const struct gf_cuda_api *api = &((struct gf_cuda_driver *)driver)->api;
+    gf_device *device = fake_cuda_open_device();
+    ((struct gf_cuda_device *)device)->kernels.image = "fat binary";
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        CUstreamCaptureMode mode = modes[i];
+        api->cuThreadExchangeStreamCaptureMode(&mode);
+        exercise(device);
+        assert_int_equal(fake->capture(), modes[i]);
+        assert_int_equal(fake->strict_calls, 0);
+        api->cuThreadExchangeStreamCaptureMode(&mode);
+    }
+    gf_device_close(device);
+}
+
 static void *thread_without_context(void *device)
 {
     void *memory = NULL;
@@ -419,6 +439,7 @@ int main(int argc, char **argv)
     static const struct CMUnitTest whole[] = {
         cmocka_unit_test(test_gpu_present), TEST(test_pointer_before_cuda), TEST(test_no_gpu), TEST(test_open_and_close),
         TEST(test_memory_outlives_close), TEST(test_context_restored), TEST(test_thread_without_context),
+        TEST(test_capture_of_the_caller),
         TEST(test_pointer_kinds), TEST(test_kernel_address), TEST(test_sentences), TEST(test_pinned_and_registered),
         TEST(test_copy_and_fill),
     };
