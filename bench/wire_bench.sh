@@ -8,6 +8,9 @@
 #   ucx      (default) beside ucx_perftest (Debian and Ubuntu: ucx-utils), by TCP over the interface UCX_NET_DEVICES (default: lo)
 #   verbs    beside ib_write_bw (Debian and Ubuntu: perftest); without an adapter in tests/vm/verbs_vm.sh, where the ratio alone
 #            means something
+#   mpi      messages of MPI by that wire, from buffer to buffer of the devices GF_DEVICE (default: emulated), from this host to
+#            GF_PEER, beside ib_write_bw between them (host memory), both with GF_MTU (default: 4096); GF_RSH runs a command there
+#            (default: ssh). A round's figure is the median of five on each side, of GF_WINDOW messages (default: 32) each
 set -u
 
 build=${1:?give the build folder}
@@ -19,9 +22,9 @@ shift $(($# < 2 ? $# : 2))
 export UCX_TLS=${UCX_TLS:-tcp,self} UCX_NET_DEVICES=${UCX_NET_DEVICES:-lo}
 case $wire in
 ucx) rival=ucx_perftest ;;
-verbs) rival=ib_write_bw ;;
+verbs | mpi) rival=ib_write_bw ;;
 *)
-    echo "GF_WIRE=$wire: ucx or verbs" >&2
+    echo "GF_WIRE=$wire: ucx, verbs or mpi" >&2
     exit 1
     ;;
 esac
@@ -30,8 +33,35 @@ command -v "$rival" > /dev/null || {
     exit 1
 }
 
-ours() {
-    timeout 120 "$build/bench/wire_bench" "$wire" stream "$1" "$2"
+peer=localhost window=${GF_WINDOW:-32} samples=5 mtu=${GF_MTU:-4096} timeout=18 depth=8
+if [ "$wire" = mpi ]; then
+    peer=${GF_PEER:?GF_WIRE=mpi needs the other host in GF_PEER} timeout=25 depth=16
+    said=$(mktemp) || exit
+    trap 'rm -f "$said"' EXIT
+fi
+
+ours_ucx() {
+    timeout 120 "$build/bench/wire_bench" ucx stream "$1" "$2"
+}
+
+ours_verbs() {
+    timeout 120 "$build/bench/wire_bench" verbs stream "$1" "$2"
+}
+
+# The time of a window runs until the receiver has answered that it has all.
+ours_mpi() {
+    local settings="device ${GF_DEVICE:-emulated} net verbs net_messages net net_zero_copy yes net_message_bytes 1 pipe_bytes 1
+        net_timeout $timeout net_mtu $mtu verbose 1"
+    # shellcheck disable=SC2046,SC2086
+    timeout 300 "$build/gpufifo-env" mpirun --host "$(hostname),$peer" -n 2 --mca btl self,tcp \
+        $(printf -- '--mca coll_gpufifo_%s %s ' $settings) "$build/gpufifo-bench" bandwidth --device "${GF_DEVICE:-emulated}" \
+        --min "$1" --max "$1" --window "$window" --iterations $samples --warmup 1 > "$said" 2>&1
+    if [ "$(grep -c "by the network.*: this end's buffer is registered" "$said")" = 2 ]; then
+        awk -v bytes="$1" '$1 == bytes && /pt2pt_net/ { printf "%.1f\n", $2 * bytes / $3 }' "$said"
+    else
+        echo "the messages did not go from buffer to buffer:" >&2
+        cat "$said" >&2
+    fi
 }
 
 # Its third column from the end is the overall bandwidth in MiB/s. The client comes again until the server listens.
@@ -48,20 +78,29 @@ theirs_ucx() {
     awk -F, '{ printf "%.1f\n", $(NF - 2) * 1.048576 }' <<< "$line"
 }
 
-# As many at once as the wire has slots, and the wire's time until a lost packet is sent again; its fourth column is in 10^9 bits.
+# As many at once as the wire has slots, and the wire's time until a lost packet is sent again; its fourth column is in MiB/s.
 theirs_verbs() {
-    local port=$((20000 + RANDOM % 12000)) server line=""
-    local options="-F -s $1 -n $2 -t 8 -u 18 -p $port --report_gbits"
+    local port=$((20000 + RANDOM % 12000)) server line="" there=""
+    local options="-F -s $1 -n $2 -t $depth -u $timeout -p $port"
+    [ "$wire" = verbs ] || options="$options -m $mtu" there="${GF_RSH:-ssh} $peer"
     # shellcheck disable=SC2086
-    timeout 120 ib_write_bw $options > /dev/null 2>&1 &
+    timeout 120 $there ib_write_bw $options > /dev/null 2>&1 &
     server=$!
     while [ -z "$line" ] && kill -0 $server 2> /dev/null; do
         sleep 0.2
         # shellcheck disable=SC2086
-        line=$(timeout 120 ib_write_bw $options localhost 2> /dev/null | grep "^ *$1 ")
+        line=$(timeout 120 ib_write_bw $options "$peer" 2> /dev/null | grep "^ *$1 ")
     done
     wait $server
-    awk '{ printf "%.1f\n", $4 * 1000 / 8 }' <<< "$line"
+    awk '{ printf "%.1f\n", $4 * 1.048576 }' <<< "$line"
+}
+
+theirs_mpi() {
+    local i figures=()
+    for ((i = 0; i < samples; i++)); do
+        figures+=("$(theirs_verbs "$1" "$window")")
+    done
+    summary "${figures[@]}" | cut -d' ' -f1
 }
 
 # summary NUMBER…: median, lowest, highest.
@@ -75,7 +114,7 @@ for bytes in "$@"; do
     count=$((volume / bytes))
     a=() b=()
     for ((i = 0; i < rounds; i++)); do
-        a+=("$(ours "$bytes" $count)")
+        a+=("$("ours_$wire" "$bytes" $count)")
         b+=("$("theirs_$wire" "$bytes" $count)")
     done
     read -r median_a low_a high_a <<< "$(summary "${a[@]}")"

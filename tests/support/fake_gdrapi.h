@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A libgdrapi.so.2 for tests: it counts, fails where the test wants, and tells the test which device memory is read. Once a test
- * has loaded it, it is found by that name.
+ * has loaded it, it is found by that name. With GF_GDRAPI_TELLS in the environment it says on closing how many words it has read.
  */
 #ifndef GF_TESTS_SUPPORT_FAKE_GDRAPI_H
 #define GF_TESTS_SUPPORT_FAKE_GDRAPI_H

@@ -83,6 +83,8 @@ void net_test_operations_are_counted(void **state)
           { 20 }, { .notifies = 20 }, { .line_puts = 20, .flushes = 1 }, 0 },
         { { 4, 4, GF_CHOICE_YES, GF_FLUSH_READ, GF_CHOICE_YES }, { 20, 20, 20, 20 }, { 80, 20, 0, 0 },
           { .line_puts = 20, .flushes = 1 }, 0 },
+        { { 8, 8, GF_CHOICE_YES, GF_FLUSH_READ, GF_CHOICE_NO }, { 20, 20, 20, 20, 20, 20, 20, 20 }, { 160, 20, 0, 0 },
+          { .line_puts = 20, .flushes = 1 }, 0 },
         { { 5, 8, GF_CHOICE_NO, GF_FLUSH_AUTO, GF_CHOICE_AUTO },
           { 5, 0, 4, 3, 2 }, { 4 + 4 + 3 + 2, 5, 0, 0 }, { .line_puts = 5 }, 0 },
         { { 3, 2, GF_CHOICE_NO, GF_FLUSH_AUTO, GF_CHOICE_AUTO },

@@ -7,9 +7,10 @@
 # data would show, the jobs by UCX show (tests/mpi/net.sh, pt2pt_pipe.sh); and it may stand still for seconds, so acknowledgements
 # have minutes. At last node2 vanishes.
 if [ "${1:-}" != inside ]; then
-    # libgdrapi is the stand-in of the unit tests.
+    # libgdrapi is the stand-in of the unit tests, which says whether it was asked.
     LD_LIBRARY_PATH=$GF_BUILDDIR/tests/support/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} GF_TIMEOUT=300
-    export LD_LIBRARY_PATH GF_TIMEOUT
+    GF_GDRAPI_TELLS=1
+    export LD_LIBRARY_PATH GF_TIMEOUT GF_GDRAPI_TELLS
     exec "$GF_BUILDDIR/gpufifo-env" "${srcdir:-.}/tests/vm/verbs_vm.sh" --or-skip --nodes 2 --timeout 1200 sh "$0" inside
 fi
 . "${srcdir:-.}/tests/mpi/runs.sh"
@@ -30,18 +31,32 @@ copied() {
     fi
 }
 
+# The run before this one.
+also_printed() {
+    grep -q -e "$1" "$output" || bad "did not print: $1"
+}
+
+by_gdrcopy="libgdrapi's stand-in: [1-9][0-9]* words were read"
+
 # shellcheck disable=SC2086
 {
     sizes="tests/mpi/test_allreduce path=ring limit=256 sizes"
     run_prints "net: to rank . $lent" 2 verbose=1 $verbs $slots net_zero_copy=yes net_flush=read tests/mpi/test_allreduce \
         path=ring limit=1024 sizes
     run_prints "net: from rank . $lent" 2 verbose=1 $verbs $slots net_zero_copy=yes net_flush=gdrcopy net_group=2 $sizes
+    also_printed "$by_gdrcopy"
     copied 2 verbose=1 $verbs $slots net_zero_copy=no net_flush=read $sizes
-    copied 2 verbose=1 $verbs $slots net_zero_copy=no net_flush=gdrcopy net_group=2 $sizes
+    copied 2 verbose=1 $verbs channels=8 simple_slot_bytes=128 net_zero_copy=no net_flush=gdrcopy net_group=8 $sizes
+    also_printed "$by_gdrcopy"
+    also_printed "2 nodes, .* 8 blocks a rank"
+    also_printed "net: to rank 1, lanes 0 by"
     copied 2 verbose=1 $verbs $slots net_device_memory=no $sizes
     run 2 $verbs tests/mpi/test_stage only=Alltoall rounds=1
     run_prints "received by the network: this end's buffer is registered" 2 verbose=1 $verbs net_flush=read \
         tests/mpi/test_pt2pt_pipe net few
+    run_prints "received by the network: this end's buffer is registered" 2 verbose=1 $verbs net_flush=gdrcopy \
+        tests/mpi/test_pt2pt_pipe net few
+    also_printed "$by_gdrcopy"
     run_prints "received by the network: by way of pinned memory here" 2 verbose=1 $verbs net_device_memory=no \
         tests/mpi/test_pt2pt_pipe net few
     run_prints "net: what was at 0x[0-9a-f]* was freed, and is forgotten" 2 $verbs verbose=2 tests/mpi/test_pt2pt_pipe net freed
