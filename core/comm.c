@@ -53,6 +53,7 @@ static gf_status prepare(gf_comm *comm, const struct gf_comm_setup *setup, struc
     }
     gf_peer_describe(comm->device, &comm->config, setup->device_ranks, mine);
     mine->net = setup->net != NULL;
+    mine->net_adapters = (uint8_t)setup->net_adapters;
     mine->numbered_node = (uint8_t)setup->node;
     if (gf_fault_hits(&comm->fault, GF_FAULT_SEGMENT, why)) {
         return GF_ERR_NO_MEMORY;

@@ -34,6 +34,8 @@ struct gf_comm_setup {
     struct gf_proxy *proxy;                     /* of the device, lives as long as the communicator; null: none */
     struct gf_net *net;                         /* of the device, lives as long as the communicator; null: none, and only ranks
                                                    of one node have a path of ours */
+    int net_adapters;                           /* of the net, by which its connections go in turn, below 256; 0: not known. Where
+                                                   two ranks know, a connection goes by those that both have */
     gf_agent *agent;                            /* of this device, lives as long as the communicator; null: none */
     int device_ranks;                           /* processes of the job that may run our kernels on this device at once, in any
                                                    communicator, as far as known; 0: those of this communicator. Too high

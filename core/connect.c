@@ -169,6 +169,7 @@ static void init_link(struct gf_link *link, bool is_sender, int me, int peer, co
     link->connector.bootstrap = setup->bootstrap;
     link->connector.proxy = setup->proxy;
     link->connector.net = setup->net;
+    link->connector.net_adapters = gf_peers_net_adapters(setup->peers, peer);
     link->connector.abort = setup->abort;
 }
 

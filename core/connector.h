@@ -97,6 +97,7 @@ struct gf_connector {
     const struct gf_bootstrap *bootstrap;       /* whose progress is made while a mapping waits, or null */
     struct gf_proxy *proxy;                     /* this device's, or null */
     struct gf_net *net;                         /* this device's, or null */
+    int net_adapters;                           /* that the nets of both ends have; 0: not known */
     struct gf_abort *abort;                     /* whom a proxy tells of its failures, or null */
 };
 

@@ -236,6 +236,13 @@ bool gf_peers_are_near(const struct gf_peers *peers, int r)
     return gf_peers_same_node(&peers->infos[peers->rank], &peers->infos[r]);
 }
 
+int gf_peers_net_adapters(const struct gf_peers *peers, int r)
+{
+    int mine = peers->infos[peers->rank].net_adapters, theirs = peers->infos[r].net_adapters;
+
+    return mine < theirs ? mine : theirs;
+}
+
 bool gf_peer_alive(const struct gf_peer_info *info)
 {
     return gf_process_alive(info->pid, info->start_time);

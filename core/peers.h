@@ -36,7 +36,8 @@ struct gf_peer_info {
     uint8_t copies_beside_kernels; /* device capability */
     uint8_t net;                   /* this rank has a net, by which it may talk to other nodes */
     uint8_t numbered_node;         /* see struct gf_comm_setup */
-    uint8_t reserved[2];
+    uint8_t net_adapters;          /* see struct gf_comm_setup */
+    uint8_t reserved;
     int32_t blocks;                /* device capability: of the whole device */
     int32_t device_ranks;          /* see struct gf_comm_setup */
     int64_t settings[GF_SHARED_SETTINGS];    /* those of struct gf_config that must be equal on all ranks */
@@ -62,7 +63,7 @@ struct gf_peers {
 /* Do these two count themselves to one node? Whether they can share memory there is tried. */
 bool gf_peers_same_node(const struct gf_peer_info *a, const struct gf_peer_info *b);
 
-/* Fills all but probe, net and numbered_node. */
+/* Fills all but probe, net, numbered_node and net_adapters. */
 void gf_peer_describe(const gf_device *device, const struct gf_config *config, int device_ranks, struct gf_peer_info *info);
 
 /* Judges peers->infos and fills the rest: a pure function of values that are the same on all ranks but peers->rank.
@@ -72,6 +73,9 @@ gf_status gf_peers_judge(struct gf_peers *peers, const struct gf_config *config,
 
 /* Is rank r on this rank's node? */
 bool gf_peers_are_near(const struct gf_peers *peers, int r);
+
+/* How many adapters the nets of this rank and of rank r both have; 0: one of them does not say. */
+int gf_peers_net_adapters(const struct gf_peers *peers, int r);
 
 /* Who comes after rank r in the ring. */
 static inline int gf_peers_next(const struct gf_peers *peers, int r)

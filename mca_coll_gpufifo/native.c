@@ -32,9 +32,12 @@ struct gf_comm_setup gf_native_comm_setup(mca_coll_gpufifo_module_t *module)
 {
     gf_device *device = gf_component_device(module->device_ordinal, NULL);
     const struct gf_agree_map *map = gf_agree_map_of(module);
+    const struct gf_config *config = &mca_coll_gpufifo_component.config;
+    struct gf_net *net = device ? gf_component_net(device) : NULL;
+    bool connects = gf_agree_spans_nodes(module) || config->transport == GF_TRANSPORT_NET;     /* else no wire is opened */
 
     return (struct gf_comm_setup){
-        .config = &mca_coll_gpufifo_component.config,
+        .config = config,
         .log = &module->log,
         .name = gf_mpi_comm_name(module->comm),
         .bootstrap = gf_bootstrap_of(module),
@@ -42,7 +45,8 @@ struct gf_comm_setup gf_native_comm_setup(mca_coll_gpufifo_module_t *module)
         .transports = gf_transports,
         .agent = device ? gf_component_agent(device) : NULL,
         .imports = device ? gf_component_imports(device) : NULL,
-        .net = device ? gf_component_net(device) : NULL,
+        .net = net,
+        .net_adapters = net && connects ? gf_net_adapters(net) : 0,
         .proxy = device ? gf_component_proxy(device) : NULL,
         .host_executor = &gf_host_sequenced,
         .device_ranks = device_ranks(module),

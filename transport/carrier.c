@@ -255,6 +255,11 @@ const char *gf_carrier_wire(const struct gf_carrier *carrier)
     return carrier->wire->ops->name;
 }
 
+int gf_carrier_adapters(const struct gf_carrier *carrier)
+{
+    return carrier->wire->caps.adapters;
+}
+
 /* The same at both ends. Lanes to several ranks, lanes from several, and the two between a pair go by several adapters. */
 static unsigned spread(const struct gf_carrier_lane *lane)
 {
@@ -263,7 +268,7 @@ static unsigned spread(const struct gf_carrier_lane *lane)
     return (unsigned)from + (unsigned)to + (from > to);
 }
 
-gf_status gf_carrier_lane_create(struct gf_carrier *carrier, int peer, bool sends, struct gf_carrier_lane **made,
+gf_status gf_carrier_lane_create(struct gf_carrier *carrier, int peer, bool sends, int adapters, struct gf_carrier_lane **made,
                                  struct gf_wire_address *mine, struct gf_reason *why)
 {
     struct gf_carrier_lane *lane = calloc(1, sizeof *lane);
@@ -274,7 +279,8 @@ gf_status gf_carrier_lane_create(struct gf_carrier *carrier, int peer, bool send
         return GF_ERR_NO_MEMORY;
     }
     *lane = (struct gf_carrier_lane){ .carrier = carrier, .peer = peer, .sends = sends, .in.newest = &lane->in.first };
-    gf_status status = carrier->wire->ops->create(carrier->wire, spread(lane), GF_CARRIER_CREDITS + 1, &lane->wire, mine, why);
+    gf_status status = carrier->wire->ops->create(carrier->wire, spread(lane) % (unsigned)adapters, GF_CARRIER_CREDITS + 1,
+                                                  &lane->wire, mine, why);
 
     if (status != GF_OK) {
         free(lane);

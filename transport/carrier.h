@@ -67,9 +67,13 @@ void gf_carrier_progress(struct gf_carrier *carrier);
 /* Is anything left to do? Then progress is called. */
 bool gf_carrier_busy(const struct gf_carrier *carrier);
 
+/* How many adapters the wire has. */
+int gf_carrier_adapters(const struct gf_carrier *carrier);
+
 /* One end of a lane to the process that people know as rank `peer`; *mine is for the other end, whose address connect takes. The
- * receiver's end connects before the sender's. The carrier's; never freed before it. */
-gf_status gf_carrier_lane_create(struct gf_carrier *carrier, int peer, bool sends, struct gf_carrier_lane **lane,
+ * receiver's end connects before the sender's. adapters: by one of the wire's first so many, the same number at both ends, which
+ * is no more than either has. The carrier's; never freed before it. */
+gf_status gf_carrier_lane_create(struct gf_carrier *carrier, int peer, bool sends, int adapters, struct gf_carrier_lane **lane,
                                  struct gf_wire_address *mine, struct gf_reason *why);
 gf_status gf_carrier_lane_connect(struct gf_carrier_lane *lane, const struct gf_wire_address *theirs, struct gf_reason *why);
 

@@ -95,6 +95,14 @@ gf_status gf_net_open(struct gf_net *net, struct gf_wire **wire, struct gf_reaso
     return status;
 }
 
+int gf_net_adapters(struct gf_net *net)
+{
+    struct gf_reason ignored;
+    struct gf_wire *wire;
+
+    return gf_net_open(net, &wire, &ignored) == GF_OK ? wire->caps.adapters : 0;
+}
+
 gf_status gf_net_gdrcopy(struct gf_net *net, struct gf_gdrcopy **gdrcopy, struct gf_reason *why)
 {
     pthread_mutex_lock(&net->lock);

@@ -56,6 +56,9 @@ void gf_net_destroy(struct gf_net *net);
 /* The wire, opened by the first who asks. Any thread. An error: none of the configured ones opens; *why has what each said. */
 gf_status gf_net_open(struct gf_net *net, struct gf_wire **wire, struct gf_reason *why);
 
+/* How many adapters the wire has, which is opened for this; 0: it does not open. */
+int gf_net_adapters(struct gf_net *net);
+
 /* The process's gdrcopy for this net, opened by the first who asks. Any thread. Errors as gf_gdrcopy_open's. */
 gf_status gf_net_gdrcopy(struct gf_net *net, struct gf_gdrcopy **gdrcopy, struct gf_reason *why);
 

@@ -32,10 +32,13 @@ static void describe_lanes(const struct gf_net_end *end, const struct gf_wire_ad
     mine->rest_bytes = (uint32_t)(bytes + gf_net_addresses_pack(addresses, end->lane_count, mine->rest + bytes));
 }
 
-/* Both ends know the sender's rank: connections of the same lanes begin with different adapters. */
+/* Both ends know the sender's rank: connections of the same lanes begin with different adapters. Where one end has more of them
+ * than the other, these lie idle: they may be on a network that the other end has no adapter on. */
 static unsigned spread(const struct gf_net_end *end, int lane)
 {
-    return (unsigned)(end->c->is_sender ? end->c->me : end->c->peer) + (unsigned)lane;
+    unsigned number = (unsigned)(end->c->is_sender ? end->c->me : end->c->peer) + (unsigned)lane;
+
+    return end->c->net_adapters > 0 ? number % (unsigned)end->c->net_adapters : number;
 }
 
 gf_status gf_net_lanes_open(struct gf_net_end *end, uint32_t line_count, struct gf_blob *mine, struct gf_reason *why)

@@ -197,7 +197,7 @@ static gf_status wire_open(const struct gf_wire_config *config, struct gf_wire *
         return GF_ERR_NO_MEMORY;
     }
     wire->base.ops = &gf_wire_ucx;
-    wire->base.caps = (struct gf_wire_caps){.put_bytes = put_bytes};
+    wire->base.caps = (struct gf_wire_caps){.put_bytes = put_bytes, .adapters = 1};
     wire->log = config->log;
     wire->silence_ms = config->silence * 1000;
     pthread_mutex_init(&wire->lock, NULL);

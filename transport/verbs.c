@@ -121,7 +121,8 @@ static gf_status open_rails(struct verbs_wire *wire, struct gf_reason *why)
 /* What all of its rails can do. */
 static struct gf_wire_caps caps_of(const struct verbs_wire *wire)
 {
-    struct gf_wire_caps caps = { .device_memory = true, .dmabuf = true, .flush = true, .put_bytes = SIZE_MAX };
+    struct gf_wire_caps caps = { .device_memory = true, .dmabuf = true, .flush = true, .put_bytes = SIZE_MAX,
+                                .adapters = wire->rail_count };
 
     for (int i = 0; i < wire->rail_count; i++) {
         size_t most = wire->rails[i].adapter.attributes.max_msg_sz;

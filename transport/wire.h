@@ -48,6 +48,7 @@ struct gf_wire_caps {
     bool dmabuf;                   /* by a descriptor too */
     bool flush;                    /* there is a flush that makes what has arrived visible to the device */
     size_t put_bytes;              /* most of one put */
+    int adapters;                  /* by which lanes go in turn, 1 to GF_WIRE_ADAPTERS */
 };
 
 /* Filled by register. Owned by whoever registered it; its place does not change until it is forgotten. */
@@ -138,7 +139,8 @@ struct gf_wire_ops {
     void (*forget)(struct gf_wire *wire, struct gf_wire_memory *memory);
 
     /* A new end of a lane, which tells its address. Lanes go by the wire's adapters in turn, that of `number` by the one at
-     * number modulo their count: so both ends give the same number. connect takes the other end's address, checks it, and waits
+     * number modulo their count: so both ends give the same number, and where one wire has fewer adapters, a number below their
+     * count. connect takes the other end's address, checks it, and waits
      * for nobody: the other end may connect later, and what is sent to it before arrives then, or is sent again for as long as
      * timeout and retries last. */
     gf_status (*create)(struct gf_wire *wire, unsigned number, uint32_t line_count, struct gf_wire_lane **lane,

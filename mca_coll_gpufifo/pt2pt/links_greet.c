@@ -20,6 +20,14 @@ void gf_links_begin(struct gf_links *links, struct gf_link_way *way, int ordinal
     atomic_store_explicit(&way->state, GF_LINK_WANTED, memory_order_release);
 }
 
+/* Lanes go by the adapters that both ends have: any other might be on a network of its own. */
+static int adapters_of(const struct gf_links *links, const struct gf_link_way *way)
+{
+    int mine = gf_carrier_adapters(links->carrier);
+
+    return way->adapters > 0 && way->adapters < mine ? way->adapters : mine;
+}
+
 /* Makes this end of the lane, and says so, or why not. */
 static void introduce(struct gf_links *links, struct gf_link *link, struct gf_link_way *way)
 {
@@ -28,7 +36,9 @@ static void introduce(struct gf_links *links, struct gf_link *link, struct gf_li
 
     *said = (struct gf_link_greeting){.failure = GF_OK};
     if (status == GF_OK) {
-        status = gf_carrier_lane_create(links->carrier, link->peer, way == &link->out, &way->lane, &said->address, &way->why);
+        said->adapters = adapters_of(links, way);
+        status = gf_carrier_lane_create(links->carrier, link->peer, way == &link->out, said->adapters, &way->lane, &said->address,
+                                        &way->why);
     }
     if (status == GF_OK) {
         snprintf(said->wire, sizeof said->wire, "%s", gf_carrier_wire(links->carrier));
@@ -98,6 +108,17 @@ static void finish(struct gf_links *links, const struct gf_link *link, struct gf
     links->pending--;
 }
 
+/* The receiver has fewer adapters than this end's lane goes by. Its lane is left; the carrier ends it. */
+static bool shall_greet_again(struct gf_link_way *way)
+{
+    if (way->said.failure != GF_OK || way->heard.failure != GF_IN_PROGRESS || way->heard.adapters < 1 ||
+        way->heard.adapters >= way->said.adapters) {
+        return false;
+    }
+    way->adapters = way->heard.adapters;
+    return true;
+}
+
 static void turn_out(struct gf_links *links, struct gf_link *link)
 {
     struct gf_link_way *way = &link->out;
@@ -112,11 +133,24 @@ static void turn_out(struct gf_links *links, struct gf_link *link)
         way->state = GF_LINK_GREETING;
         break;
     case GF_LINK_GREETING:
-        if (are_complete(way)) {
+        if (!are_complete(way)) {
+            break;
+        }
+        if (shall_greet_again(way)) {
+            way->state = GF_LINK_WANTED;
+        } else {
             finish(links, link, way, way->said.failure == GF_OK ? meet(link, way) : (gf_status)way->said.failure);
         }
         break;
     }
+}
+
+/* The sender's lane goes by one of more adapters than this end has. */
+static bool wants_another(struct gf_links *links, struct gf_link_way *way)
+{
+    way->adapters = way->heard.adapters;
+    return way->heard.failure == GF_OK && gf_links_carrier(links, way->ordinal, &way->why) == GF_OK &&
+           adapters_of(links, way) < way->adapters;
 }
 
 /* Who greets with a failure waits for no answer. */
@@ -124,6 +158,12 @@ static void answer(struct gf_links *links, struct gf_link *link)
 {
     struct gf_link_way *way = &link->in;
 
+    if (wants_another(links, way)) {
+        way->said = (struct gf_link_greeting){.failure = GF_IN_PROGRESS, .adapters = adapters_of(links, way)};
+        say(link, way, GF_LINKS_TAG_ANSWER);
+        way->state = GF_LINK_AGAIN;
+        return;
+    }
     if (way->heard.failure == GF_OK) {
         introduce(links, link, way);
     }
@@ -153,6 +193,11 @@ static void turn_in(struct gf_links *links, struct gf_link *link)
     case GF_LINK_GREETING:
         if (are_complete(way)) {
             answer(links, link);
+        }
+        break;
+    case GF_LINK_AGAIN:
+        if (are_complete(way)) {
+            way->state = GF_LINK_WANTED;
         }
         break;
     case GF_LINK_ANSWERED:

@@ -12,6 +12,7 @@ enum gf_link_state {
     GF_LINK_NONE,
     GF_LINK_WANTED,                    /* a greeting is to be sent, or to be received */
     GF_LINK_GREETING,                  /* that is under way; at the sender, the answer too */
+    GF_LINK_AGAIN,                     /* receiver: its answer is under way, which wants another greeting */
     GF_LINK_ANSWERED,                  /* receiver: its answer is under way; messages may come */
     GF_LINK_OPEN,
     GF_LINK_REFUSED                    /* for good; why says why */
@@ -19,7 +20,9 @@ enum gf_link_state {
 
 /* What both ends tell each other. Plain bytes. */
 struct gf_link_greeting {
-    int32_t failure;                   /* a gf_status */
+    int32_t failure;                   /* a gf_status; GF_IN_PROGRESS, of an answer: greet once more, for `adapters` */
+    int32_t adapters;                  /* by one of the first so many of them its lane goes: all that this end has, or as many as
+                                          it knows the other end to have */
     char wire[16];                     /* its kind */
     char why[128];                     /* of a failure, cut short */
     struct gf_wire_address address;
@@ -30,6 +33,7 @@ struct gf_link_way {
     _Atomic int state;                 /* enum gf_link_state; published after what belongs to it */
     int ordinal;                       /* of the device whose message wants it */
     struct gf_carrier_lane *lane;
+    int adapters;                      /* of the other end, as it has told; 0: not yet */
     struct gf_reason why;
     struct gf_link_greeting said, heard;
     ompi_request_t *requests[2];       /* of what was said, and of what is heard */

@@ -11,6 +11,7 @@
 #include "proxy/host_sequenced.h"
 #include "proxy/proxy.h"
 #include "tests/unit/scalar.h"
+#include "transport/net.h"
 #include "transport/transport.h"
 
 enum { MARGIN = 64, CANARY = 0x5c };   /* bytes before and after each buffer */
@@ -40,7 +41,8 @@ static gf_status create_comm(struct gftest_rank *rank, const struct gf_config *c
     c->log = (struct gf_log){ .write = write_line, .ctx = c, .verbose = GF_LOG_PATH };
     const struct gf_comm_setup setup = {
         .config = config, .log = &c->log, .name = "test", .bootstrap = rank->bootstrap, .device = c->device,
-        .transports = c->transports, .net = c->net, .host_executor = &gf_host_sequenced, .agent = c->agent,
+        .transports = c->transports, .net = c->net,
+        .net_adapters = c->net ? gf_net_adapters(c->net) : 0, .host_executor = &gf_host_sequenced, .agent = c->agent,
         .imports = c->imports, .proxy = c->proxy,
     };
 

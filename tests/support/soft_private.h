@@ -31,7 +31,8 @@ struct soft_packet {
 /* Of one end of a lane, in shared memory: the peer puts packets in, this end takes them out. */
 struct soft_box {
     uint32_t broken;                   /* atomic */
-    char text[92];
+    int32_t adapter;                   /* of its lane */
+    char text[88];
     uint64_t sent, taken;              /* atomic; the peer's and this end's */
     struct soft_packet packets[SOFT_PACKETS];
     char lines[];

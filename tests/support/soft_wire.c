@@ -58,7 +58,8 @@ static gf_status wire_open(const struct gf_wire_config *config, struct gf_wire *
     wire->base = (struct gf_wire){
         .ops = &gftest_soft_wire, .name = "soft wire",
         .caps = { .device_memory = !gftest_soft_wants.no_device_memory, .dmabuf = true, .flush = !gftest_soft_wants.no_flush,
-                  .put_bytes = gftest_soft_wants.put_bytes ? gftest_soft_wants.put_bytes : 1u << 30 },
+                  .put_bytes = gftest_soft_wants.put_bytes ? gftest_soft_wants.put_bytes : 1u << 30,
+                  .adapters = gftest_soft_wants.adapters > 0 ? gftest_soft_wants.adapters : SOFT_ADAPTERS },
     };
     wire->random = __atomic_add_fetch(&gftest_soft_wants.seed, 1, __ATOMIC_RELAXED);
     pthread_mutex_init(&wire->lock, NULL);
@@ -147,7 +148,8 @@ static gf_status create(struct gf_wire *base, unsigned number, uint32_t line_cou
         return status;
     }
     lane->base = (struct gf_wire_lane){ .wire = base, .lines = ((struct soft_box *)lane->own.address)->lines,
-                                        .line_count = line_count, .adapter = (int)(number % SOFT_ADAPTERS) };
+                                        .line_count = line_count, .adapter = (int)(number % (unsigned)base->caps.adapters) };
+    ((struct soft_box *)lane->own.address)->adapter = lane->base.adapter;
     snprintf(lane->base.name, sizeof lane->base.name, "%s", base->name);
     memcpy(mine->data, &name, sizeof name);
     mine->bytes = sizeof name;
@@ -174,6 +176,10 @@ static gf_status connect(struct gf_wire_lane *base, const struct gf_wire_address
     gf_status status = gf_segment_attach(&name, &lane->peer, why);
 
     pthread_mutex_unlock(&wire->lock);
+    if (status == GF_OK && ((struct soft_box *)lane->peer.address)->adapter != base->adapter) {
+        gf_reason_set(why, "soft adapter %d is not on the network of the peer's", base->adapter);
+        return GF_ERR_PEER;
+    }
     return status;
 }
 

@@ -31,6 +31,7 @@ struct gftest_soft_wants {
     bool closed;                       /* there is no such network */
     bool no_device_memory, no_flush;   /* capabilities that it has not */
     size_t put_bytes;                  /* 0: any */
+    int adapters;                      /* 1 or 2; 0: 2. A lane whose ends go by different ones does not connect */
     bool refuse_dmabuf, refuse_device, refuse_host;    /* registrations that fail: as a dma-buf, by an address of either kind */
     uint32_t dmabufs, registrations;   /* not wants but counts, atomic: of registrations, those as a dma-buf, and all */
     uint32_t drop[GFTEST_SOFT_KINDS];  /* atomic; the lane breaks with the n-th operation of this kind, from 1; 0: never */

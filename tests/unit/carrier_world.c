@@ -32,8 +32,8 @@ static void open_lane(struct carrier_world *w, int from)
 {
     struct gf_wire_address sender, receiver;
 
-    assert_int_equal(gf_carrier_lane_create(w->carriers[from], 7 - from, true, &w->out[from], &sender, NULL), GF_OK);
-    assert_int_equal(gf_carrier_lane_create(w->carriers[!from], 6 + from, false, &w->in[from], &receiver, NULL), GF_OK);
+    assert_int_equal(gf_carrier_lane_create(w->carriers[from], 7 - from, true, 2, &w->out[from], &sender, NULL), GF_OK);
+    assert_int_equal(gf_carrier_lane_create(w->carriers[!from], 6 + from, false, 2, &w->in[from], &receiver, NULL), GF_OK);
     assert_int_equal(gf_carrier_lane_connect(w->in[from], &sender, NULL), GF_OK);
     assert_int_equal(gf_carrier_lane_connect(w->out[from], &receiver, NULL), GF_OK);
 }

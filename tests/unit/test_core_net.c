@@ -25,6 +25,7 @@ struct run {
     const char *nodes;                 /* a letter a rank */
     int group;
     int other_group;                   /* of the culprit, if not 0 */
+    int other_adapters;                /* likewise */
     enum gf_choice device_memory, zero_copy;
     enum gftest_soft_kind drop;        /* by the culprit's wire */
     uint32_t drop_at;                  /* 0: never */
@@ -77,6 +78,7 @@ static int run_body(struct gftest_rank *rank)
     gf_device *device;
 
     gftest_soft_wants = (struct gftest_soft_wants){ .seed = 4000 + (uint64_t)rank->rank };
+    gftest_soft_wants.adapters = rank->rank == CULPRIT ? run->other_adapters : 0;
     gftest_soft_wants.drop[run->drop] = rank->rank == CULPRIT ? run->drop_at : 0;
     config.node[0] = run->nodes[rank->rank];
     config.net = GF_NET_ANY;
@@ -140,10 +142,19 @@ static void test_disagreement(void **state)
         .reason = "between nodes there is the ring alone, and the ring could not be connected" });
 }
 
+/* Lanes go by the adapters that both ends have: any other might be on a network of its own. */
+static void test_unequal_adapters(void **state)
+{
+    (void)state;
+    expect_run((struct run){ .nodes = "ab", .group = 1, .other_adapters = 1 });
+    expect_run((struct run){ .nodes = "abca", .group = 2, .other_adapters = 1 });
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rings), cmocka_unit_test(test_broken_lanes), cmocka_unit_test(test_disagreement),
+        cmocka_unit_test(test_unequal_adapters),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,6 +44,8 @@ static struct {
     struct gf_carrier carriers[PROCESSES];
     struct gf_carrier_lane lanes[PROCESSES];
     const char *wires[PROCESSES];      /* null: that process has no network */
+    int adapters[PROCESSES];           /* of its wire */
+    int chosen[PROCESSES];             /* of how many its last lane goes by one */
     bool holds_sends;                  /* they arrive, but do not complete */
     struct mail mails[MAILS];
     int mail_count, cancelled, progressed;
@@ -172,9 +174,12 @@ bool gf_carrier_reaches_device(const struct gf_carrier *carrier, bool receives, 
     return true;
 }
 
-gf_status gf_carrier_lane_create(struct gf_carrier *carrier, int peer, bool sends, struct gf_carrier_lane **lane,
+int gf_carrier_adapters(const struct gf_carrier *carrier) { return world.adapters[carrier->process]; }
+
+gf_status gf_carrier_lane_create(struct gf_carrier *carrier, int peer, bool sends, int adapters, struct gf_carrier_lane **lane,
                                  struct gf_wire_address *mine, struct gf_reason *why)
 {
+    world.chosen[carrier->process] = adapters;
     (void)why;
     assert_int_equal(peer, 1 - carrier->process);
     assert_int_equal(sends, carrier->process == SENDER);
@@ -270,6 +275,7 @@ static int open_world(void **state)
     (void)state;
     memset(&world, 0, sizeof world);
     world.wires[SENDER] = world.wires[RECEIVER] = "a wire";
+    world.adapters[SENDER] = world.adapters[RECEIVER] = 1;
     component->config.net = GF_NET_UCX;
     component->net_params.messages = GF_MESSAGES_NET;
     component->pt2pt.saved.pml_isend = fake_isend;
@@ -312,6 +318,28 @@ static void test_a_link_opens(void **state)
     assert_ptr_equal(gf_links_from(play(RECEIVER), SENDER), &world.lanes[RECEIVER]);
     assert_true(world.lanes[RECEIVER].connected);
     assert_null(gf_links_from(play(SENDER), RECEIVER));            /* one way */
+}
+
+/* Lanes go by adapters that both ends have, though the sender greets before it knows how many these are. */
+static void test_unequal_adapters(void **state)
+{
+    static const int cases[][PROCESSES] = { { 2, 2 }, { 1, 4 }, { 3, 1 }, { 8, 2 } };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gf_reason why = {""};
+        int both = cases[i][SENDER] < cases[i][RECEIVER] ? cases[i][SENDER] : cases[i][RECEIVER];
+        bool greets;
+
+        close_world(state);
+        open_world(state);
+        memcpy(world.adapters, cases[i], sizeof world.adapters);
+        begin();
+        exchange();
+        exchange();
+        assert_int_equal(offer(&greets, &why), GF_OK);
+        assert_int_equal(world.chosen[SENDER], both);
+        assert_int_equal(world.chosen[RECEIVER], both);
+    }
 }
 
 /* Messages may come while the answer, as far as the receiver knows, is still under way. */
@@ -390,6 +418,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_link_opens, open_world, close_world),
+        cmocka_unit_test_setup_teardown(test_unequal_adapters, open_world, close_world),
         cmocka_unit_test_setup_teardown(test_messages_overtake_the_answer, open_world, close_world),
         cmocka_unit_test_setup_teardown(test_the_receiver_refuses, open_world, close_world),
         cmocka_unit_test_setup_teardown(test_the_sender_refuses, open_world, close_world),
