@@ -59,8 +59,7 @@
  *       calls: there was no native one before.
  * Nobody waits for ever: a leader in s waits for leaders that pass s, as before, and then for their progress callback. Most
  * calls of this kind end nowhere before all ranks have given their data, so who is asked is held in the call; who may be
- * through, and has freed the communicator, answers all the same (gone.h). tests/model/agree_nodes.pml checks this, but for
- * communicators that are gone, with mutants.
+ * through, and has freed the communicator, answers all the same (gone.h). tests/model/agree_nodes.pml checks this, with mutants.
  *
  * When a communicator is freed. An announcement may arrive late, even when a new communicator has the old one's number. The
  * leader closes its board, so that nobody can attach it any more, before MPI can give the number away; such an announcement

@@ -20,14 +20,41 @@ static bool has_failed(const struct gf_agree *agree)
     return atomic_load_explicit(&agree->board->failed, memory_order_acquire) != 0;
 }
 
-/* kind: REFUSED or GONE. */
-static void refuse_all(const mca_coll_gpufifo_module_t *module, enum gf_mail_kind kind)
+static struct gf_mail_message never(const mca_coll_gpufifo_module_t *module, enum gf_agree_failure why)
 {
-    struct gf_mail_message refusal = gf_mailbox_message(module, kind);
+    struct gf_mail_message message = gf_mailbox_message(module, GF_MAIL_NEVER);
+
+    message.word = (int32_t)why;
+    return message;
+}
+
+static void refuse_all(const mca_coll_gpufifo_module_t *module, enum gf_agree_failure why)
+{
+    struct gf_mail_message refusal = never(module, why);
 
     for (int rank = 1; rank < ompi_comm_size(module->comm); rank++) {
         gf_mailbox_post(module, &refusal, rank);
     }
+}
+
+/* At the leader of a node. */
+static void refuse_members(const mca_coll_gpufifo_module_t *module, enum gf_agree_failure why)
+{
+    struct gf_mail_message refusal = never(module, why);
+
+    for (int member = 1; member < module->map->members; member++) {
+        gf_mailbox_post(module, &refusal, module->map->ranks[member]);
+    }
+}
+
+/* Who asks after all were refused, or where this rank came to that by itself, gets an answer of its own: one a question, for all
+ * may ask. */
+static void refuse(const mca_coll_gpufifo_module_t *module, const struct gf_mail_message *question)
+{
+    struct gf_mail_message refusal = never(module, GF_AGREE_UNSEEN);
+
+    refusal.call = question->call;
+    gf_mailbox_answer(question, &refusal);
 }
 
 /* At the leader of a node, whose board there is now. */
@@ -56,16 +83,15 @@ static void arm_as_leader(mca_coll_gpufifo_module_t *module)
         announce(module);
     } else {
         gf_agree_give_up(module, why.text);
-        refuse_all(module, GF_MAIL_REFUSED);
+        refuse_all(module, GF_AGREE_UNSEEN);
     }
 }
 
-/* The board of this message is not for this rank, or not for all of this node: nobody can be native. kind: UNREACHABLE or
- * GONE. */
-static void tell_unreachable(const mca_coll_gpufifo_module_t *module, enum gf_mail_kind kind, const struct gf_segment_name *board,
-                             int rank)
+/* The board of this message is not for this rank, or not for all of this node: nobody can be native. */
+static void tell_never(const mca_coll_gpufifo_module_t *module, enum gf_agree_failure why, const struct gf_segment_name *board,
+                       int rank)
 {
-    struct gf_mail_message message = gf_mailbox_message(module, kind);
+    struct gf_mail_message message = never(module, why);
 
     message.board = *board;
     gf_mailbox_post(module, &message, rank);
@@ -87,7 +113,7 @@ static void arm_as_node(mca_coll_gpufifo_module_t *module, const struct gf_mail_
         module->agree->first = announced->board;
     }
     if (module->agree == NULL || has_failed(module->agree)) {
-        tell_unreachable(module, GF_MAIL_UNREACHABLE, &announced->board, 0);
+        tell_never(module, GF_AGREE_UNSEEN, &announced->board, 0);
     }
 }
 
@@ -98,7 +124,7 @@ static void attach_as_member(mca_coll_gpufifo_module_t *module, const struct gf_
     if (gf_agree_attach(module, &announced->board, &why) != GF_OK) {
         gf_log(&mca_coll_gpufifo_component.log, GF_LOG_DEBUG, "%s: the board was not attached: %s",
                gf_mpi_comm_name(module->comm), why.text);
-        tell_unreachable(module, GF_MAIL_UNREACHABLE, &announced->board, gf_agree_map_of(module)->ranks[0]);
+        tell_never(module, GF_AGREE_UNSEEN, &announced->board, gf_agree_map_of(module)->ranks[0]);
     }
 }
 
@@ -113,48 +139,44 @@ static void fail_board(mca_coll_gpufifo_module_t *module, const struct gf_segmen
     }
     if (leads(module)) {
         gf_agree_nodes_end(module);
-        refuse_all(module, failure == GF_AGREE_FREED ? GF_MAIL_GONE : GF_MAIL_REFUSED);
+        refuse_all(module, failure);
     } else {
-        tell_unreachable(module, failure == GF_AGREE_FREED ? GF_MAIL_GONE : GF_MAIL_UNREACHABLE, &agree->first, 0);
+        refuse_members(module, failure);      /* the leader may be gone, and then tells nobody */
+        tell_never(module, failure, &agree->first, 0);
     }
 }
 
-/* Who sees a board learns of its failure there, or as the verdict; who does not has been waiting for an answer. */
-static void accept_refusal(mca_coll_gpufifo_module_t *module)
+/* Who sees a board learns of its failure there, or as the verdict; who does not has been waiting for an answer. One to a request
+ * for an earlier communicator of the same name is none. */
+static bool is_answer(const mca_coll_gpufifo_module_t *module, const struct gf_mail_message *message)
 {
-    if (module->agree == NULL) {
+    return module->agree == NULL && (message->call == 0 || message->call == module->request);
+}
+
+static void accept_never(mca_coll_gpufifo_module_t *module, const struct gf_mail_message *message)
+{
+    if (!is_answer(module, message)) {
+        return;
+    }
+    if (message->word == GF_AGREE_FREED) {
+        gf_agree_freed(module);
+    } else {
         gf_agree_give_up(module, "its ranks cannot share memory (separate containers, or no memory left?)");
     }
 }
 
-/* An answer to a request for an earlier communicator of the same name is none. */
-static bool is_about_this(const mca_coll_gpufifo_module_t *module, const struct gf_mail_message *message)
+/* At the leader of a node. Who tells only those that ask it has been asked by this rank, which members have asked. What a member
+ * says of a board that this rank has not got is late, and about an earlier communicator. */
+static void accept_never_as_node(mca_coll_gpufifo_module_t *module, const struct gf_mail_message *message)
 {
-    return message->call == 0 || message->call == module->request;
-}
-
-static void accept_freed(mca_coll_gpufifo_module_t *module, const struct gf_mail_message *message)
-{
-    if (module->agree == NULL && is_about_this(module, message)) {
-        gf_agree_freed(module);
-    }
-}
-
-/* At the leader of a node: one that it has asked has freed the communicator, or a member has. A leader that has done so tells
- * only who asks, and members have asked here. */
-static void accept_freed_as_node(mca_coll_gpufifo_module_t *module, const struct gf_mail_message *message)
-{
-    const struct gf_agree_map *map = gf_agree_map_of(module);
-    struct gf_mail_message same = gf_mailbox_message(module, GF_MAIL_GONE);
+    enum gf_agree_failure why = (enum gf_agree_failure)message->word;
 
     if (module->agree) {
-        fail_board(module, &message->board, GF_AGREE_FREED);
-        return;
+        fail_board(module, &message->board, why);
+    } else if (message->from == message->to.leader && is_answer(module, message)) {
+        refuse_members(module, why);
+        accept_never(module, message);
     }
-    for (int member = 1; member < map->members && is_about_this(module, message); member++) {
-        gf_mailbox_post(module, &same, map->ranks[member]);
-    }
-    accept_freed(module, message);
 }
 
 /* A member of another node asks its node's leader, who passes it on. */
@@ -177,14 +199,8 @@ static void handle_as_node(mca_coll_gpufifo_module_t *module, const struct gf_ma
     case GF_MAIL_ANNOUNCE:
         arm_as_node(module, message);
         break;
-    case GF_MAIL_UNREACHABLE:
-        fail_board(module, &message->board, GF_AGREE_UNSEEN);
-        break;
-    case GF_MAIL_REFUSED:
-        accept_refusal(module);
-        break;
-    case GF_MAIL_GONE:
-        accept_freed_as_node(module, message);
+    case GF_MAIL_NEVER:
+        accept_never_as_node(module, message);
         break;
     }
 }
@@ -193,22 +209,20 @@ static void handle_as_member(mca_coll_gpufifo_module_t *module, const struct gf_
 {
     if (message->kind == GF_MAIL_ANNOUNCE) {
         attach_as_member(module, message);
-    } else if (message->kind == GF_MAIL_REFUSED) {
-        accept_refusal(module);
-    } else if (message->kind == GF_MAIL_GONE) {
-        accept_freed(module, message);
+    } else if (message->kind == GF_MAIL_NEVER) {
+        accept_never(module, message);
     }
 }
 
 void gf_arming_handle(mca_coll_gpufifo_module_t *module, const struct gf_mail_message *message)
 {
     if (leads(module)) {
-        if (message->kind == GF_MAIL_REQUEST) {
+        if (message->kind == GF_MAIL_REQUEST && module->agree == NULL && module->never_native) {
+            refuse(module, message);
+        } else if (message->kind == GF_MAIL_REQUEST) {
             arm_as_leader(module);
-        } else if (message->kind == GF_MAIL_UNREACHABLE) {
-            fail_board(module, &message->board, GF_AGREE_UNSEEN);
-        } else if (message->kind == GF_MAIL_GONE) {
-            fail_board(module, &message->board, GF_AGREE_FREED);
+        } else if (message->kind == GF_MAIL_NEVER) {
+            fail_board(module, &message->board, (enum gf_agree_failure)message->word);
         }
         return;
     }
@@ -232,4 +246,12 @@ void gf_arming_begin(mca_coll_gpufifo_module_t *module)
     const struct gf_agree_map *map = gf_agree_map_of(module);
 
     request(module, gf_agree_map_leads(map) ? 0 : map->ranks[0]);
+}
+
+void gf_arming_leave(mca_coll_gpufifo_module_t *module)
+{
+    (void)gf_agree_nodes_answer(module);
+    if (module->request != 0 && module->agree == NULL && gf_agree_map_leads(module->map)) {
+        refuse_members(module, GF_AGREE_FREED);
+    }
 }

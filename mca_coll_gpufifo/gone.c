@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mca_coll_gpufifo/gone.h"
 
+#include "mca_coll_gpufifo/agree_board.h"
 #include "mca_coll_gpufifo/ballot.h"
 
 /* Made, and not being freed. */
@@ -33,10 +34,11 @@ bool gf_gone_answer(const struct gf_mail_message *message, struct gf_mail_messag
                                        .board = message->board, .call = message->call};
     switch (message->kind) {
     case GF_MAIL_REQUEST:
-    case GF_MAIL_UNREACHABLE:
     case GF_MAIL_ANNOUNCE:
-        answer->kind = GF_MAIL_GONE;
-        return true;
+    case GF_MAIL_NEVER:
+        answer->kind = GF_MAIL_NEVER;
+        answer->word = GF_AGREE_FREED;
+        return message->kind != GF_MAIL_NEVER || message->word != GF_AGREE_FREED;    /* which is an answer like this one */
     case GF_MAIL_BALLOT:
         answer->kind = GF_MAIL_BALLOT;
         answer->node = message->word == GF_BALLOT_ASK;    /* the decider's, or any other: of a NO nobody asks whose it is */

@@ -3,7 +3,8 @@
  * Messages (mailbox.h) to a communicator that this process has freed while others are still in a call of it. That can be: who
  * gives its data in a broadcast, or is not concerned by an exchange, may be through before others enter. What it had in that
  * call was host memory, or no data, for a native call ends nowhere before all have entered; so whoever asks is told what a rank
- * with host buffers would tell, and nobody waits for ever.
+ * with host buffers would tell, and nobody waits for ever. What came before it was freed is answered then (gf_arming_leave).
+ * tests/model/agree_nodes.pml has such ranks for the ballot, tests/unit/test_arming.c for the boards.
  *
  * Gone, or not yet made? Ranks agree on a communicator's number before any of them has made it, and while they do Open MPI's
  * table of communicators has an entry for it on all of them; so where there is none, or that of another communicator, it is

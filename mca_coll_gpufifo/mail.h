@@ -17,7 +17,7 @@ struct gf_mail_address {
     int32_t size;
 };
 
-enum gf_mail_kind { GF_MAIL_REQUEST = 1, GF_MAIL_ANNOUNCE, GF_MAIL_REFUSED, GF_MAIL_UNREACHABLE, GF_MAIL_BALLOT, GF_MAIL_GONE };
+enum gf_mail_kind { GF_MAIL_REQUEST = 1, GF_MAIL_ANNOUNCE, GF_MAIL_NEVER, GF_MAIL_BALLOT };
 
 /* Plain bytes. */
 struct gf_mail_message {
@@ -25,9 +25,9 @@ struct gf_mail_message {
     int32_t kind;                        /* enum gf_mail_kind */
     int32_t from;                        /* sender's rank in MPI_COMM_WORLD */
     struct gf_segment_name board;        /* what an ANNOUNCE announces, and the others are about; zero: none */
-    uint64_t call;                       /* a REQUEST's number, repeated by a GONE, 0: none; a BALLOT's, as what follows */
-    int32_t word;                        /* enum gf_ballot_word */
-    int32_t node;                        /* the sender's, in the communicator */
+    uint64_t call;                       /* a REQUEST's number, repeated by its own answer, a NEVER, 0: none; a BALLOT's */
+    int32_t word;                        /* a BALLOT's: enum gf_ballot_word; a NEVER's: enum gf_agree_failure */
+    int32_t node;                        /* a BALLOT's: the sender's, in the communicator */
 };
 
 struct gf_mail;

@@ -55,7 +55,14 @@ struct gf_mail_message gf_mailbox_message(const mca_coll_gpufifo_module_t *modul
 
 void gf_mailbox_post(const mca_coll_gpufifo_module_t *module, const struct gf_mail_message *message, int rank)
 {
-    gf_mail_post(mca_coll_gpufifo_component.mailbox->mail, message, world_rank_of(module->comm, rank));
+    if (mca_coll_gpufifo_component.mailbox) {      /* MPI_Finalize closes it before it frees what the program has left */
+        gf_mail_post(mca_coll_gpufifo_component.mailbox->mail, message, world_rank_of(module->comm, rank));
+    }
+}
+
+void gf_mailbox_answer(const struct gf_mail_message *question, const struct gf_mail_message *answer)
+{
+    gf_mail_post(mca_coll_gpufifo_component.mailbox->mail, answer, question->from);
 }
 
 /* Under the component's lock. */
@@ -109,7 +116,7 @@ static void keep_waiting(struct gf_mailbox *mailbox, const struct gf_mail_messag
 }
 
 /* Under the component's lock. Whether it has been dealt with. */
-static bool is_for_gone(struct gf_mailbox *mailbox, const struct gf_mail_message *message)
+static bool is_for_gone(const struct gf_mail_message *message)
 {
     struct gf_mail_message answer;
 
@@ -117,7 +124,7 @@ static bool is_for_gone(struct gf_mailbox *mailbox, const struct gf_mail_message
         return false;
     }
     if (gf_gone_answer(message, &answer)) {
-        gf_mail_post(mailbox->mail, &answer, message->from);
+        gf_mailbox_answer(message, &answer);
     }
     return true;
 }
@@ -137,7 +144,7 @@ static void look_for_gone(struct gf_mailbox *mailbox)
 
         next = opal_list_get_next(item);
         /* One that is there by now gets its messages from the thread that makes it. */
-        if (!find_module(&message->to) && is_for_gone(mailbox, message)) {
+        if (!find_module(&message->to) && is_for_gone(message)) {
             opal_list_remove_item(&mailbox->waiting, item);
             OBJ_RELEASE(item);
         }
@@ -155,7 +162,7 @@ static void deliver(void *ctx, const struct gf_mail_message *message)
     module = find_module(&message->to);
     if (module) {
         handle(mailbox, module, message);
-    } else if (!is_for_gone(mailbox, message)) {
+    } else if (!is_for_gone(message)) {
         keep_waiting(mailbox, message);
     }
     opal_mutex_unlock(&mca_coll_gpufifo_component.lock);

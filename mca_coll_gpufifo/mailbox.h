@@ -7,17 +7,16 @@
  *
  *   REQUEST      member → leader of its node → leader     a device call on this communicator wants the board
  *   ANNOUNCE     leader → leaders of nodes, members       here it is; who is on another node makes one of its own
- *   REFUSED      leader → all                             there will be none: stage for ever
- *   UNREACHABLE  member → leader of its node → leader     I cannot attach it; or, from a node, not all of us have one
- *   GONE         in answer, and on as the two above       a rank has freed it: stage for ever (gone.h)
+ *   NEVER        leader → all; of a node → its members     there will be no board, or it is not for all: stage for ever;
+ *                in answer                                what the one that was asked would say, or that it is gone (gone.h)
+ *                member → leader of its node → leader     I, or one of my node, cannot attach it, or have freed it
  *   BALLOT       between leaders of nodes                 a word of the ballot (ballot.h)
  *
  * A communicator is named by its number, its leader and its size. A message for one that this process has freed is answered
  * for it; one for one that it has not made yet waits; the next message of its kind from its sender for that name replaces it,
  * and a new communicator of that name gets it. That may then be a message about a freed one of that name, which does no harm: a
- * late REQUEST arms early, a late ANNOUNCE cannot be attached or arms early (agree.h), a late UNREACHABLE or GONE names another
- * board than the leader's, a late REFUSED or GONE makes this rank stage, and say so to the others, where it need not, and of a
- * late word agree.h tells.
+ * late REQUEST arms early, a late ANNOUNCE cannot be attached or arms early (agree.h), a late NEVER names another board than the
+ * leader's, or makes another rank stage, and say so to the others, where it need not, and of a late word agree.h tells.
  *
  * The tag. Negative tags match MPI_ANY_TAG in no PML. Those below -9 belong to coll (blocking -10..-26, non-blocking
  * downwards from -27), io and topo; -2..-9 are free in Open MPI 4.1 to 6.0, and they survive the 24 bits that pml/ucx has for a
@@ -47,6 +46,8 @@ void gf_mailbox_deliver_waiting(mca_coll_gpufifo_module_t *module);
  * exchange. */
 struct gf_mail_message gf_mailbox_message(const mca_coll_gpufifo_module_t *module, enum gf_mail_kind kind);
 void gf_mailbox_post(const mca_coll_gpufifo_module_t *module, const struct gf_mail_message *message, int rank);
+/* The same, to the process that the question is from. */
+void gf_mailbox_answer(const struct gf_mail_message *question, const struct gf_mail_message *answer);
 
 /* Sends and receives what there is; for a thread that waits for an answer. */
 void gf_mailbox_progress(void);

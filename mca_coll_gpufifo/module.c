@@ -6,6 +6,7 @@
 #include "mca_coll_gpufifo/module.h"
 
 #include "mca_coll_gpufifo/agree.h"
+#include "mca_coll_gpufifo/arming.h"
 #include "mca_coll_gpufifo/card.h"
 #include "mca_coll_gpufifo/coll/coll.h"
 #include "mca_coll_gpufifo/flight.h"
@@ -85,6 +86,7 @@ static void forget(mca_coll_gpufifo_module_t *module)
 {
     opal_mutex_lock(&mca_coll_gpufifo_component.lock);
     opal_list_remove_item(&mca_coll_gpufifo_component.modules, &module->link);
+    gf_arming_leave(module);
     opal_mutex_unlock(&mca_coll_gpufifo_component.lock);
 }
 

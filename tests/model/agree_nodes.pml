@@ -4,8 +4,9 @@
  * has device buffers on all its ranks, or not, by free choice; agree.pml shows that its leader finds out. Node 1 has a second
  * rank, which looks for verdicts on the board, where there is room for one. A node's progress callback is a process of its
  * own. The communicator is freed after CALLS calls and made again under the same name, LIVES times in all, each but the last
- * for a single call; words of the ballot may be late and come to the next one. Nobody frees it before all have their verdict
- * on the last call, as in an allreduce.
+ * for a single call; words of the ballot may be late and come to the next one. A node frees it as soon as it is through with the
+ * last call itself, as in a broadcast, and answers questions about it from then on (gone.h), until all have freed it and it is
+ * made again.
  *
  * Checked: all nodes reach the same verdict, the right one; nobody waits for ever (no invalid end state).
  *
@@ -17,6 +18,8 @@
  *   -DANY_CALL      the decider takes YES to any call for YES to its own
  *   -DHASTY         a node that has said YES leaves the call without the decider's verdict
  *   -DLONE          the leader of node 1 says YES before its other rank has entered the call
+ *   -DSILENT_GONE   who has freed the communicator answers no question about it
+ *   -DSILENT_LEAVE  who frees it does not answer what it was asked before
  */
 #ifndef NODES
 #define NODES 3
@@ -33,6 +36,8 @@
 #define DEVICE 2
 #define KIND(life, s, n) kind[((life) * (CALLS + 1) + (s)) * NODES + (n)]
 #define CALLS_OF(life) (life < LIVES -> 1 : CALLS)
+#define RANKS (NODES + 1)
+#define GONE(n) (alive[n] == 0 && freed < made[n] * RANKS)    /* else it is being made, and words for it wait */
 
 mtype = { YES, ASK, NO, ALL, STAGE };
 
@@ -43,14 +48,14 @@ chan up[NODES] = [LIVES * (CALLS + 1)] of { mtype, byte, byte };
 
 byte kind[(LIVES + 1) * (CALLS + 1) * NODES];    /* what the ranks of a node have in a call; 0: not there yet */
 byte alive[NODES];              /* the life of the communicator that the node has; 0: none */
+byte made[NODES];               /* the latest life that it has had */
 byte calls[NODES];              /* module->calls */
 byte said[NODES];
 byte verdict[NODES];
 byte asked[NODES];
 byte asker[NODES];
 byte waits[NODES];              /* the decider's */
-byte done;                      /* those that are through with the calls of a life, all together */
-byte freed;                     /* nodes that have freed the communicators so far, all together */
+byte freed;                     /* nodes, and node 1's second rank, that have freed the communicators so far, all together */
 
 byte member_entered;            /* by node 1's second rank */
 byte decided, decision;         /* on node 1's board: the call of a verdict, and which */
@@ -117,6 +122,25 @@ inline find(n, s)
     fi
 }
 
+/* What is asked and not answered: all calls are passed. */
+inline leave(n)
+{
+    if
+#ifndef SILENT_LEAVE
+    :: n == 0 ->
+        for (m : 1 .. NODES - 1) {
+            if
+            :: waits[m] != 0 -> down[m]!STAGE, waits[m], 0; waits[m] = 0
+            :: else
+            fi
+        }
+        m = 0
+    :: n != 0 && asked[n] != 0 -> up[n]!NO, asked[n], asker[n]; asked[n] = 0
+#endif
+    :: else
+    fi
+}
+
 inline check(life, s, n, found)
 {
     d_step {
@@ -134,7 +158,7 @@ proctype leader(byte n)
     bool host;
 
     for (life : 1 .. LIVES) {
-        (freed == (life - 1) * NODES);
+        (freed >= (life - 1) * RANKS);
         atomic {
             calls[n] = 0; said[n] = 0; verdict[n] = UNKNOWN; asked[n] = 0; asker[n] = 0;
             if
@@ -144,7 +168,8 @@ proctype leader(byte n)
             fi;
             for (s : 1 .. CALLS) { KIND(life - 1, s, n) = 0 };
             s = 0;
-            alive[n] = life
+            alive[n] = life;
+            made[n] = life
         }
         for (s : 1 .. CALLS_OF(life)) {
             if
@@ -162,9 +187,7 @@ proctype leader(byte n)
                 calls[n] = s
             fi
         }
-        atomic { done++; s = 0 }
-        (done == life * (NODES + 1));
-        atomic { alive[n] = 0; freed++ }
+        atomic { leave(n); alive[n] = 0; freed++; s = 0 }
     }
 }
 
@@ -176,7 +199,7 @@ proctype member()
 
     for (life : 1 .. LIVES) {
         for (s : 1 .. CALLS_OF(life)) {
-            (alive[1] == life && KIND(life, s, 1) != 0);
+            (KIND(life, s, 1) != 0);
             if
             :: KIND(life, s, 1) == DEVICE ->
                 member_entered = s;
@@ -184,7 +207,7 @@ proctype member()
             :: else
             fi
         }
-        done++
+        freed++
     }
 }
 
@@ -216,6 +239,27 @@ inline hear_node(n)
     fi
 }
 
+/* For a communicator that is gone. */
+inline answer_node(n)
+{
+    if
+#ifndef SILENT_GONE
+    :: word == YES -> down[n]!STAGE, call, 0
+#endif
+    :: else
+    fi
+}
+
+inline answer_decider(n)
+{
+    if
+#ifndef SILENT_GONE
+    :: word == ASK -> up[n]!NO, call, about
+#endif
+    :: else
+    fi
+}
+
 /* The callback of the decider, for one node. */
 active [NODES - 1] proctype decider_callback()
 {
@@ -225,6 +269,7 @@ active [NODES - 1] proctype decider_callback()
 end:
     do
     :: atomic { alive[0] != 0 && nempty(up[n]) -> up[n]?word, call, about; hear_decider(n); word = 0; call = 0; about = 0 }
+    :: atomic { GONE(0) && nempty(up[n]) -> up[n]?word, call, about; answer_node(n); word = 0; call = 0; about = 0 }
 #ifndef DROP_LATE
     :: atomic { waits[n] != 0 && alive[0] != 0 && waits[n] <= calls[0] -> down[n]!STAGE, waits[n], 0; waits[n] = 0 }
 #endif
@@ -240,6 +285,7 @@ active [NODES - 1] proctype node_callback()
 end:
     do
     :: atomic { alive[n] != 0 && nempty(down[n]) -> down[n]?word, call, about; hear_node(n); word = 0; call = 0; about = 0 }
+    :: atomic { GONE(n) && nempty(down[n]) -> down[n]?word, call, about; answer_decider(n); word = 0; call = 0; about = 0 }
 #ifdef EARLY_NO
     :: atomic { asked[n] != 0 && alive[n] != 0 && asked[n] <= calls[n] + 1 -> up[n]!NO, asked[n], asker[n]; asked[n] = 0 }
 #else
