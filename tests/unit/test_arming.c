@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -147,9 +148,10 @@ static void start(int number, enum part part)
     rank->comm.c_local_group = &world.group;
     rank->module.comm = &rank->comm;
     rank->module.never_native = part == SURE;
-    rank->board = calloc(1, gf_agree_board_bytes(0));
+    rank->board = aligned_alloc(GF_AGREE_LINE, gf_agree_board_bytes(0));
     rank->module.map = calloc(1, sizeof *rank->module.map + (size_t)members * sizeof(int));
     assert_true(rank->board && rank->module.map);
+    memset(rank->board, 0, gf_agree_board_bytes(0));
     rank->module.map->nodes = NODES;
     rank->module.map->node = node;
     rank->module.map->members = members;
