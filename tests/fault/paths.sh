@@ -53,6 +53,6 @@ run_fails "strict: this call would be staged through host memory" 2 strict=1 map
 run_fails "cannot run at once here; NVIDIA's MPS" 2 +solo strict=1 $test
 
 # What is asked for must exist.
-run_prints "write step:n, step:n+ or step:n@rank" 2 fault=nonsense:1 $test
+run_prints "write step:n\[+\]\[@rank\], with commas: segment, " 2 fault=nonsense:1 $test
 run_prints "Nothing is made to fail" 1 fault=ipc_open:0 bench/host_overhead allreduce 1 1
 finish

@@ -15,5 +15,5 @@ run 3 deterministic=1 tests/mpi/test_stage seed=4
 run 1 +memory=16M tests/mpi/test_full
 run 3 +memory=16M tests/mpi/test_full
 run_prints "200 bytes from rank 0: fetched from the sender's buffer: by the CPU: it had waited" 2 +memory=16M verbose=2 \
-    tests/mpi/test_full
+    tests/mpi/test_full early
 finish

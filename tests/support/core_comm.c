@@ -11,7 +11,6 @@
 #include "proxy/host_sequenced.h"
 #include "proxy/proxy.h"
 #include "tests/unit/scalar.h"
-#include "transport/net.h"
 #include "transport/transport.h"
 
 enum { MARGIN = 64, CANARY = 0x5c };   /* bytes before and after each buffer */
@@ -41,21 +40,20 @@ static gf_status create_comm(struct gftest_rank *rank, const struct gf_config *c
     c->log = (struct gf_log){ .write = write_line, .ctx = c, .verbose = GF_LOG_PATH };
     const struct gf_comm_setup setup = {
         .config = config, .log = &c->log, .name = "test", .bootstrap = rank->bootstrap, .device = c->device,
-        .transports = c->transports, .net = c->net,
-        .net_adapters = c->net ? gf_net_adapters(c->net) : 0, .host_executor = &gf_host_sequenced, .agent = c->agent,
-        .imports = c->imports, .proxy = c->proxy,
+        .transports = c->transports, .net = c->net, .net_adapters = c->net_adapters, .host_executor = &gf_host_sequenced,
+        .agent = c->agent, .imports = c->imports, .proxy = c->proxy,
     };
 
     return gf_comm_create(&setup, &c->comm, why);
 }
 
 gf_status gftest_comm_open_over(struct gftest_rank *rank, const struct gf_config *config,
-                                const struct gf_transport *const *transports, struct gf_net *net, struct gftest_comm *c,
-                                struct gf_reason *why)
+                                const struct gf_transport *const *transports, struct gf_net *net, int net_adapters,
+                                struct gftest_comm *c, struct gf_reason *why)
 {
     gf_driver *driver;
 
-    *c = (struct gftest_comm){ .transports = transports, .net = net };
+    *c = (struct gftest_comm){ .transports = transports, .net = net, .net_adapters = net_adapters };
     gf_status status = gf_driver_open("emulated", &driver, why);
 
     if (status == GF_OK) {
@@ -78,7 +76,7 @@ gf_status gftest_comm_open_over(struct gftest_rank *rank, const struct gf_config
 
 gf_status gftest_comm_open(struct gftest_rank *rank, const struct gf_config *config, struct gftest_comm *c, struct gf_reason *why)
 {
-    return gftest_comm_open_over(rank, config, gf_transports, NULL, c, why);
+    return gftest_comm_open_over(rank, config, gf_transports, NULL, 0, c, why);
 }
 
 gf_status gftest_comm_join(struct gftest_rank *rank, const struct gf_config *config, const struct gftest_comm *other,
@@ -86,7 +84,7 @@ gf_status gftest_comm_join(struct gftest_rank *rank, const struct gf_config *con
 {
     *c = (struct gftest_comm){ .device = other->device, .stream = other->stream, .proxy = other->proxy, .imports = other->imports,
                                .agent = other->agent, .joined = true,
-                               .transports = other->transports, .net = other->net };
+                               .transports = other->transports, .net = other->net, .net_adapters = other->net_adapters };
     return create_comm(rank, config, c, why);
 }
 

@@ -22,6 +22,7 @@ struct gftest_comm {
     struct gf_imports *imports;
     const struct gf_transport *const *transports;      /* those of the component, if not told otherwise */
     struct gf_net *net;            /* null, likewise */
+    int net_adapters;
     gf_agent *agent;               /* made where the settings ask for one; null: none */
     bool joined;                   /* device, stream, mappings and agent are another one's */
     bool keeps;                    /* buffers of calls until close: freeing waits for the whole device, where another thread's
@@ -38,10 +39,10 @@ struct gf_config gftest_config(void);
  * failure of gf_comm_create, whose status it returns, the device is open and c->comm is null. */
 gf_status gftest_comm_open(struct gftest_rank *rank, const struct gf_config *config, struct gftest_comm *c,
                            struct gf_reason *why);
-/* The same over these transports, with this net, which may be null. */
+/* The same over these transports, with this net, which may be null, and has so many adapters (struct gf_comm_setup). */
 gf_status gftest_comm_open_over(struct gftest_rank *rank, const struct gf_config *config,
-                                const struct gf_transport *const *transports, struct gf_net *net, struct gftest_comm *c,
-                                struct gf_reason *why);
+                                const struct gf_transport *const *transports, struct gf_net *net, int net_adapters,
+                                struct gftest_comm *c, struct gf_reason *why);
 /* The same on the device, stream and agent of another one, which is closed later. */
 gf_status gftest_comm_join(struct gftest_rank *rank, const struct gf_config *config, const struct gftest_comm *other,
                            struct gftest_comm *c, struct gf_reason *why);

@@ -86,7 +86,9 @@ static int run_body(struct gftest_rank *rank)
     GFTEST_CHECK(rank, gf_driver_open("emulated", &driver, &why) == GF_OK && gf_device_open(driver, 0, &device, &why) == GF_OK,
                  "%s", why.text);
     GFTEST_CHECK(rank, gf_net_create(&net_config, device, &net, &why) == GF_OK, "%s", why.text);
-    GFTEST_CHECK(rank, gftest_comm_open_over(rank, &config, gf_transports, net, &c, &why) == GF_OK, "%s", why.text);
+    gf_status status = gftest_comm_open_over(rank, &config, gf_transports, net, gf_net_adapters(net), &c, &why);
+
+    GFTEST_CHECK(rank, status == GF_OK, "%s", why.text);
     int result = run->status == GF_OK ? goes_well(rank, &c) : goes_wrong(rank, &c, net, run);
 
     /* After calls that went well each rank leaves at once, whatever the others' proxies still have to do. */

@@ -140,7 +140,7 @@ static int run_body(struct gftest_rank *rank)
     struct gftest_comm c;
     struct gf_reason why = { "" };
     int result = 0;
-    gf_status status = gftest_comm_open_over(rank, &config, transports, has_net ? (struct gf_net *)&net : NULL, &c, &why);
+    gf_status status = gftest_comm_open_over(rank, &config, transports, has_net ? (struct gf_net *)&net : NULL, 0, &c, &why);
 
     GFTEST_CHECK(rank, status == run->created, "%s: %s", gf_status_string(status), why.text);
     if (status == GF_OK && run->status == GF_OK) {
@@ -195,7 +195,7 @@ static int one_node_body(struct gftest_rank *rank)
 
     config.transport = forced;
     config.algorithm = GF_ALGORITHM_RING;
-    gf_status status = gftest_comm_open_over(rank, &config, transports, (struct gf_net *)&net, &c, &why);
+    gf_status status = gftest_comm_open_over(rank, &config, transports, (struct gf_net *)&net, 0, &c, &why);
 
     GFTEST_CHECK(rank, status == GF_OK, "%s", why.text);
     GFTEST_CHECK(rank, gftest_try_allreduce(&c, 100, &why) == GF_OK, "%s", why.text);
@@ -224,7 +224,7 @@ static int abort_body(struct gftest_rank *rank)
     struct gftest_comm c;
     struct gf_reason why = { "" };
 
-    gf_status status = gftest_comm_open_over(rank, &config, transports, (struct gf_net *)&net, &c, &why);
+    gf_status status = gftest_comm_open_over(rank, &config, transports, (struct gf_net *)&net, 0, &c, &why);
 
     GFTEST_CHECK(rank, status == GF_OK, "%s", why.text);
     if (rank->rank == 0) {
@@ -259,7 +259,7 @@ static int late_body(struct gftest_rank *rank)
     struct gftest_comm c;
     struct gf_reason why = { "" };
 
-    gf_status status = gftest_comm_open_over(rank, &config, transports, (struct gf_net *)&net, &c, &why);
+    gf_status status = gftest_comm_open_over(rank, &config, transports, (struct gf_net *)&net, 0, &c, &why);
 
     GFTEST_CHECK(rank, status == GF_OK, "%s", why.text);
     GFTEST_CHECK(rank, gftest_try_allreduce(&c, LEAST, &why) == GF_OK, "%s", why.text);
