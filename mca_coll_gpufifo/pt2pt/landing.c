@@ -10,21 +10,23 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* Addresses are free, but a process may have some 65000 mappings in all. What ordinary data have filled is memory: so much of
- * it is kept. */
+/* Addresses are free, but a process may have some 65000 mappings in all. What ordinary data have filled is memory, and so is what
+ * is pinned: so much of each is kept. They have nothing to do with each other, since unpinning may wait for the device: large
+ * messages must not make small receives do so. */
 enum { CLASSES = 48, MOST_IDLE = 4096, PAGE = 4096 };
-static const size_t most_filled = (size_t)64 << 20;
+static const size_t most_kept = (size_t)64 << 20;
 
 /* Up to so many bytes they are pinned. */
 static const size_t largest_pinned = (size_t)256 << 10;
 
-/* Behind the room; only addresses. */
-static const size_t apron = (size_t)64 << 20;
+/* Behind the room; only addresses. A process that may not have so many has landings without. */
+static const size_t full_apron = (size_t)64 << 20;
 
 struct gf_landings {
     pthread_mutex_t lock;
     struct gf_landing *idle[CLASSES];  /* by the logarithm of their room */
-    size_t count, filled;              /* of all idle ones */
+    size_t count, filled;              /* of all idle ones that are pageable */
+    size_t pinned;                     /* bytes of all idle ones that are pinned */
 };
 
 struct gf_landings *gf_landings_create(void)
@@ -42,7 +44,7 @@ static void destroy(struct gf_landing *landing)
     if (landing->device) {
         (void)gf_device_host_unregister(landing->device, landing->memory);
     }
-    munmap(landing->memory, landing->room + apron);
+    munmap(landing->memory, landing->room + landing->apron);
     free(landing);
 }
 
@@ -77,7 +79,7 @@ static int class_of(size_t bytes)
 /* A forked child must not get it: the page that this process goes on with would be another one than the device's. */
 static void pin(struct gf_landing *landing, gf_device *device)
 {
-    if (madvise(landing->memory, landing->room, MADV_DONTFORK) == 0 &&
+    if (madvise(landing->memory, landing->room + landing->apron, MADV_DONTFORK) == 0 &&
         gf_device_host_register(device, landing->memory, landing->room, NULL) == GF_OK) {
         landing->device = device;
         landing->filled = landing->room;
@@ -85,15 +87,26 @@ static void pin(struct gf_landing *landing, gf_device *device)
 }
 
 /* Huge pages would make the first touch of a page cost two megabytes. */
+static bool map(struct gf_landing *landing, size_t apron)
+{
+    size_t bytes = landing->room + apron;
+
+    landing->memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (landing->memory == MAP_FAILED) {
+        return false;
+    }
+    landing->apron = apron;
+    (void)madvise(landing->memory, bytes, MADV_NOHUGEPAGE);
+    return true;
+}
+
 static gf_status create(size_t room, gf_device *device, struct gf_landing **created, struct gf_reason *why)
 {
     struct gf_landing *landing = calloc(1, sizeof *landing);
 
     if (landing) {
         landing->room = room;
-        landing->memory = mmap(NULL, room + apron, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (landing->memory != MAP_FAILED) {
-            (void)madvise(landing->memory, room + apron, MADV_NOHUGEPAGE);
+        if (map(landing, full_apron) || map(landing, 0)) {
             if (room <= largest_pinned) {
                 pin(landing, device);
             }
@@ -104,6 +117,17 @@ static gf_status create(size_t room, gf_device *device, struct gf_landing **crea
     free(landing);
     gf_reason_set(why, "no host memory for a message of up to %zu bytes", room);
     return GF_ERR_NO_MEMORY;
+}
+
+/* With the lock held, of an idle one. */
+static void count(struct gf_landings *landings, const struct gf_landing *landing, bool more)
+{
+    size_t *bytes = landing->device ? &landings->pinned : &landings->filled;
+
+    *bytes = more ? *bytes + landing->filled : *bytes - landing->filled;
+    if (!landing->device) {
+        landings->count = more ? landings->count + 1 : landings->count - 1;
+    }
 }
 
 /* With the lock held. The last one of this size that is not pinned for another device; null: there is none. */
@@ -117,8 +141,7 @@ static struct gf_landing *take(struct gf_landings *landings, int class, const gf
     landing = *link;
     if (landing) {
         *link = landing->next;
-        landings->count--;
-        landings->filled -= landing->filled;
+        count(landings, landing, false);
     }
     return landing;
 }
@@ -139,7 +162,7 @@ static void forget(struct gf_landing *landing)
 {
     size_t kept = landing->device ? landing->room : 0;
 
-    (void)madvise((char *)landing->memory + kept, landing->room + apron - kept, MADV_DONTNEED);
+    (void)madvise((char *)landing->memory + kept, landing->room + landing->apron - kept, MADV_DONTNEED);
     landing->filled = kept;
 }
 
@@ -150,15 +173,14 @@ void gf_landing_put(struct gf_landings *landings, struct gf_landing *landing)
 
     pthread_mutex_lock(&landings->lock);
     if (landing->filled > landing->room ||
-        (!landing->device && landing->filled > PAGE && landings->filled + landing->filled > most_filled)) {
+        (!landing->device && landing->filled > PAGE && landings->filled + landing->filled > most_kept)) {
         forget(landing);
     }
-    keep = landings->count < MOST_IDLE && (!landing->device || landings->filled + landing->filled <= most_filled);
+    keep = landing->device ? landings->pinned + landing->filled <= most_kept : landings->count < MOST_IDLE;
     if (keep) {
         landing->next = landings->idle[class];
         landings->idle[class] = landing;
-        landings->count++;
-        landings->filled += landing->filled;
+        count(landings, landing, true);
     }
     pthread_mutex_unlock(&landings->lock);
     if (!keep) {

@@ -22,6 +22,7 @@ struct gf_landings;
 struct gf_landing {
     void *memory;
     size_t room;                       /* bytes: a power of two */
+    size_t apron;                      /* bytes of addresses behind it; 0: the process may not have so many */
     gf_device *device;                 /* for which it is pinned; null: it is pageable */
     size_t filled;                     /* most bytes that ordinary data have touched, all if it is pinned, more than room if some
                                           were too many; written by who holds the landing */

@@ -24,6 +24,7 @@ for filled in +filled,blocks=1 +queued,filled,blocks=1; do
         run 2 $filled tests/mpi/test_pt2pt_legal "$part"
     done
     run 3 $filled tests/mpi/test_pt2pt_legal "long kernels"
+    run 2 $filled tests/mpi/test_pt2pt_legal "after large"
     run 2 $filled agent=3000 tests/mpi/test_pt2pt_legal "long kernels"
     run 2 $filled +noipc tests/mpi/test_pt2pt_legal "long kernels"
     run 2 $filled +solo tests/mpi/test_pt2pt_legal "long kernel"

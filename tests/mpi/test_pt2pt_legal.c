@@ -13,7 +13,8 @@
 
 #include "tests/mpi/pt2pt_buffers.h"
 
-enum { GO = 1, DATA = 2, CROWD = 1000, ROUNDS = 30, BURST = 300, SELF_BURST = 10, BESIDE = 6 };
+enum { GO = 1, DATA = 2, CROWD = 1000, ROUNDS = 30, BURST = 300, SELF_BURST = 10, BESIDE = 6,
+       LARGE = 64 << 20 };
 
 static const size_t sizes[] = {8, 67, 4096, 70000, 1 << 20, 5 << 20};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
@@ -158,6 +159,23 @@ static void long_kernels(const struct ends *e)
     exchange_beside_kernel(e, true, false);
 }
 
+/* The memory in which large messages of the host's had waited is kept; it must not take the place of small receives', which would
+ * be unpinned, and that waits for the kernel. */
+static void after_large(const struct ends *e)
+{
+    struct ends large = *e;
+    struct buffer from, to;
+
+    large.from = GPUFIFO_MEMORY_HOST;
+    large.to = GPUFIFO_MEMORY_DEVICE;
+    message_create(&large, &from, LARGE, 0);
+    landing_create(&large, &to, LARGE);
+    pass(&large, &from, &to);
+    landing_check(&large, &to, LARGE, large.previous, 0);
+    buffer_destroy(&from, large.name);
+    exchange_beside_kernel(e, false, false);
+}
+
 static void freed_before(const struct ends *e)
 {
     exchange_beside_kernel(e, false, true);
@@ -279,6 +297,7 @@ static const struct {
     {"synchronise", synchronise},
     {"long kernel", long_kernel},
     {"long kernels", long_kernels},
+    {"after large", after_large},
     {"freed before", freed_before},
     {"free another", free_another},
     {"reuse address", reuse_address},
