@@ -126,23 +126,32 @@ static gf_status find_peer(gf_pipe_sink *sink, const struct gf_segment_name *nam
     return attach(sink, name, found, why);
 }
 
-/* Makes the offer ours: WANTED on return. */
-static gf_status claim(gf_pipe_sink *sink, const struct gf_offer_name *name, size_t bytes, struct gf_pipe_take *take,
-                       struct gf_reason *why)
+/* The entry, still the sender's: what it says of the message does not change while it is offered. */
+static gf_status find_entry(gf_pipe_sink *sink, const struct gf_offer_name *name, struct gf_pipe_take *take,
+                            struct gf_reason *why)
 {
-    uint64_t offered = gf_pipe_word(name->generation, GF_PIPE_OFFERED);
     gf_status status = find_peer(sink, &name->board, &take->peer, why);
 
     if (status != GF_OK) {
         return status;
     }
     take->entry = name->index < GF_PIPE_ENTRIES ? &take->peer->memory->entries[name->index] : NULL;
-    if (!take->entry || gf_host_observe(&take->entry->state) != offered) {
+    if (!take->entry || gf_host_observe(&take->entry->state) != gf_pipe_word(name->generation, GF_PIPE_OFFERED)) {
         gf_reason_set(why, "process %" PRId32 " does not offer message %" PRIu32 " any more", name->board.pid, name->index);
         return GF_ERR_PEER;
     }
-    take->word = gf_pipe_word(name->generation, GF_PIPE_WANTED);
-    take->entry->wanted = bytes < take->entry->bytes ? bytes : take->entry->bytes;
+    return GF_OK;
+}
+
+/* OFFERED → WANTED, or FAILED where failure is one, in one step: the sender serves what is wanted, a short message whole, and
+ * then knows of no failure that comes later. */
+static gf_status claim(const struct gf_offer_name *name, struct gf_pipe_take *take, gf_status failure, struct gf_reason *why)
+{
+    uint64_t offered = gf_pipe_word(name->generation, GF_PIPE_OFFERED);
+
+    take->word = gf_pipe_word(name->generation, failure == GF_OK ? GF_PIPE_WANTED : GF_PIPE_FAILED);
+    take->entry->wanted = failure == GF_OK ? take->bytes : 0;
+    take->entry->failure = failure;
     __atomic_store_n(&take->entry->taker, (int32_t)getpid(), __ATOMIC_RELAXED);
     if (!gf_host_move(&take->entry->state, offered, take->word)) {
         gf_reason_set(why, "process %" PRId32 " has withdrawn message %" PRIu32, name->board.pid, name->index);
@@ -193,15 +202,17 @@ gf_status gf_pipe_take_start(gf_pipe_sink *sink, const struct gf_offer_name *nam
                              struct gf_pipe_take *take,
                              struct gf_reason *why)
 {
+    struct gf_reason withdrawn;
+
     *take = (struct gf_pipe_take){ .to = to, .bytes = bytes };
     pthread_mutex_lock(&sink->lock);
-    gf_status status = claim(sink, name, bytes, take, why);
+    gf_status status = find_entry(sink, name, take, why);
 
     if (status == GF_OK) {
         status = prepare(sink, take, why);
         if (status != GF_OK) {
-            close_entry(take, status);
-        } else {
+            claim(name, take, status, &withdrawn);
+        } else if ((status = claim(name, take, GF_OK, why)) == GF_OK) {
             *sink->last = take;
             sink->last = &take->next;
         }
@@ -230,10 +241,10 @@ gf_status gf_pipe_refuse(gf_pipe_sink *sink, const struct gf_offer_name *name, s
     struct gf_pipe_take take = { 0 };
 
     pthread_mutex_lock(&sink->lock);
-    gf_status status = claim(sink, name, 0, &take, why);
+    gf_status status = find_entry(sink, name, &take, why);
 
     if (status == GF_OK) {
-        close_entry(&take, GF_ERR_PEER);
+        status = claim(name, &take, GF_ERR_PEER, why);
     }
     pthread_mutex_unlock(&sink->lock);
     return status;

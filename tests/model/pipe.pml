@@ -5,7 +5,8 @@
  * loads is the model fifo.pml's subject: here every publication is one.
  *
  * Checked: a copy out of a slot finds the chunk that it is to find; no copy reads the sender's buffer after its message has
- * ended; every message is received whole or withdrawn, whatever the order in which the receiver wants them: no deadlock.
+ * ended; every message is received whole, refused, or withdrawn, whatever the order in which the receiver wants them: no
+ * deadlock; a sender that the receiver has refused knows it.
  *
  * Mutants, each of which must fail:
  *   -DEARLY_TAIL     tail is published when the copy into the slot is started
@@ -13,6 +14,7 @@
  *   -DEARLY_END      the sender's buffer is given back when the last copy is started
  *   -DEAGER_SLOTS    a message takes slots before it is wanted
  *   -DSPLIT_CLAIM    the receiver looks whether the message is offered, and then stores WANTED
+ *   -DLATE_REFUSAL   the receiver makes a message wanted, and then finds that it cannot take it
  */
 #define MESSAGES 2
 #define CHUNKS 3
@@ -22,12 +24,14 @@
 #define OFFERED 1
 #define WANTED 2
 #define WITHDRAWN 3
+#define REFUSED 4
 
 byte content[SLOTS];                    /* message * CHUNKS + chunk + 1 */
 byte state[MESSAGES] = OFFERED;
 byte tail[MESSAGES], head[MESSAGES];
 byte place[4];                          /* [message * DEPTH + chunk % DEPTH]: its slot */
 bool given_back[MESSAGES];              /* the buffer is the program's */
+bool told_good[MESSAGES];               /* and to the program the message has been sent */
 
 chan out = [SLOTS] of { byte, byte, byte };     /* message, chunk, slot */
 chan out_ended = [SLOTS] of { byte };
@@ -84,13 +88,13 @@ inline return_slot(m)
 }
 
 #ifdef EAGER_SLOTS
-#define may_fill(m) (state[m] != WITHDRAWN)
+#define may_fill(m) (state[m] != WITHDRAWN && state[m] != REFUSED)
 #else
 #define may_fill(m) (state[m] == WANTED)
 #endif
 #define wants_slot(m) \
     (may_fill(m) && issued[m] < CHUNKS && issued[m] - returned[m] < DEPTH && (free_slot[0] || free_slot[1]))
-#define over(m) (state[m] == WITHDRAWN || returned[m] == CHUNKS)
+#define over(m) (state[m] == WITHDRAWN || state[m] == REFUSED || returned[m] == CHUNKS)
 #ifdef EARLY_END
 #define all_read(m) (issued[m] == CHUNKS)
 #else
@@ -109,8 +113,10 @@ active proctype sender()
     :: atomic { wants_slot(1) -> fill_slot(1) }
     :: atomic { head[0] > returned[0] -> return_slot(0) }
     :: atomic { head[1] > returned[1] -> return_slot(1) }
-    :: atomic { all_read(0) && !given_back[0] -> given_back[0] = true }
-    :: atomic { all_read(1) && !given_back[1] -> given_back[1] = true }
+    :: atomic { all_read(0) && !given_back[0] -> given_back[0] = true; told_good[0] = true }
+    :: atomic { all_read(1) && !given_back[1] -> given_back[1] = true; told_good[1] = true }
+    :: atomic { state[0] == REFUSED && !given_back[0] && issued[0] == filled[0] -> given_back[0] = true }
+    :: atomic { state[1] == REFUSED && !given_back[1] && issued[1] == filled[1] -> given_back[1] = true }
     :: atomic { state[1] == OFFERED && issued[1] == 0 -> state[1] = WITHDRAWN; given_back[1] = true }
     :: over(0) && over(1) && given_back[0] && given_back[1] -> break
     od
@@ -137,6 +143,26 @@ inline claim(m)
 #endif
 }
 
+/* It has no way to take the message; a message withdrawn meanwhile needs no answer. */
+inline refuse(m)
+{
+#ifdef LATE_REFUSAL
+    claim(m);
+    if
+    :: claimed[m] -> state[m] = REFUSED
+    :: else
+    fi;
+#else
+    atomic {
+        if
+        :: state[m] == OFFERED -> state[m] = REFUSED
+        :: else
+        fi
+    }
+#endif
+    done[m] = true
+}
+
 inline take(m)
 {
     in!m, taken[m], place[m * DEPTH + taken[m] % DEPTH];
@@ -152,7 +178,7 @@ active proctype receiver()
 {
     bool claimed[MESSAGES];
     byte m, first;
-    bool one_by_one;
+    bool one_by_one, refused;
     if
     :: first = 0
     :: first = 1
@@ -161,9 +187,17 @@ active proctype receiver()
     :: one_by_one = false
     :: one_by_one = true
     fi;
+    if
+    :: refused = false
+    :: refused = true
+    fi;
     claim(first);
     do
-    :: !claimed[1 - first] && !done[1 - first] && (!one_by_one || done[first]) -> claim(1 - first)
+    :: !claimed[1 - first] && !done[1 - first] && (!one_by_one || done[first]) ->
+        if
+        :: refused -> refuse(1 - first)
+        :: !refused -> claim(1 - first)
+        fi
     :: ours(0) && tail[0] > taken[0] -> take(0)
     :: ours(1) && tail[1] > taken[1] -> take(1)
     :: atomic { in_ended?m -> emptied[m] = emptied[m] + 1; done[m] = (emptied[m] == CHUNKS) };
@@ -171,5 +205,7 @@ active proctype receiver()
         head[m] = emptied[m]
 #endif
     :: done[0] && done[1] -> break
-    od
+    od;
+    assert(state[0] != REFUSED || !told_good[0]);
+    assert(state[1] != REFUSED || !told_good[1])
 }

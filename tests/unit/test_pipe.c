@@ -274,6 +274,42 @@ static int refuse_body(struct gftest_rank *rank)
     return 0;
 }
 
+/* The sender serves what is wanted at once. Of a message that the receiver then could not take it must not hear that it was
+ * received. Many at a time, so that both are at it at once. */
+static int unfit_body(struct gftest_rank *rank)
+{
+    enum { ROUNDS = 40, AT_ONCE = 100 };
+    struct gf_offer_name names[AT_ONCE] = { { .index = 0 } };
+    struct gf_reason why = { "" };
+    struct gf_pipe_take take;
+    struct ends e;
+
+    GFTEST_CHECK(rank, open_ends(rank, rank->argument, &e, &why) == GF_OK, "%s", why.text);
+    char *buffer = gftest_alloc(&e.m, GF_MEMORY_DEVICE, 1), *gone = gftest_alloc(&e.m, GF_MEMORY_DEVICE, 1);
+
+    gf_device_free(e.m.device, gone);
+    for (int i = 0; i < ROUNDS * AT_ONCE; i++) {
+        struct gf_offer_name *name = &names[i % AT_ONCE];
+
+        for (int j = 0; j < AT_ONCE && rank->rank == 0 && i % AT_ONCE == 0; j++) {
+            GFTEST_CHECK(rank, gf_pipe_offer(e.source, buffer, 1, &names[j], &why) == GF_OK, "%s", why.text);
+        }
+        if (i % AT_ONCE == 0) {
+            gftest_tell(&e.m, 0, names, sizeof names);
+        }
+        if (rank->rank == 0) {
+            GFTEST_CHECK(rank, wait_offer(&e, name->index, &why) < 0, "message %d was received", i);
+        } else if (i % 2) {
+            GFTEST_CHECK(rank, gf_pipe_take_start(e.sink, name, gone, 1, &take, &why) == GF_ERR_INVALID);
+        } else {
+            GFTEST_CHECK(rank, gf_pipe_refuse(e.sink, name, &why) == GF_OK, "%s", why.text);
+        }
+    }
+    gftest_barrier(rank);
+    close_ends(&e);
+    return 0;
+}
+
 /* The receiver rests, and the sender fills all that it may. */
 static int rest_body(struct gftest_rank *rank)
 {
@@ -377,6 +413,7 @@ static void test_trouble(void **state)
     run("noipc", rest_body, (struct traffic){ .config = few });
     run("noipc", rest_body, (struct traffic){ .config = many });
     run("noipc", refuse_body, (struct traffic){ .config = few });
+    run("noipc", unfit_body, (struct traffic){ .config = few });
     run("noipc", broken_body, (struct traffic){ .config = few });
 }
 
