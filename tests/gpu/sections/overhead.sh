@@ -14,8 +14,8 @@ section() {
     for what in allreduce "messages --pml ob1" "messages --pml ucx"; do
         [ "${GF_ROUNDS:-15}" != 0 ] || break
         # shellcheck disable=SC2086
-        MPIRUN_OPTIONS="--bind-to core --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any" \
-            "$source/bench/host_overhead.sh" "$build" $what --device cuda --rounds "${GF_ROUNDS:-15}" || result=1
+        MPIRUN_OPTIONS="--bind-to core" "$source/bench/host_overhead.sh" "$build" $what --device cuda \
+            --rounds "${GF_ROUNDS:-15}" || result=1
     done >> "$out/overhead.txt" 2>&1
     cat "$out/overhead.txt"
     return $result
