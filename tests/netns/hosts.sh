@@ -4,7 +4,8 @@
 # name, mounts) with a /dev/shm of its own. A bridge joins them; the script itself is on a host too, named front, 10.77.0.1.
 # $folder is where this file is.
 #
-#   hosts_enter SCRIPT         first of all: starts the script again in namespaces of its own, below which the hosts lie. With its
+#   hosts_enter SCRIPT [ARGUMENT]...
+#                              first of all: starts the script again in namespaces of its own, below which the hosts lie. With its
 #                              first process the kernel ends all others, the networks and the mounts, however that came to end.
 #                              Where no such namespaces can be made it returns 1 and sets why_no_hosts.
 #   hosts_start NAME...        starts hosts, 10.77.0.2 and on; afterwards $hosts is a folder that all see, in memory
@@ -20,7 +21,7 @@ hosts_enter() {
     if why_no_hosts=$(unshare $hosts_namespaces sh -c 'mount -t proc proc /proc && mount -t tmpfs tmpfs /dev/shm &&
             ip link add name left type veth peer name right && ip link add name bridge type bridge' 2>&1); then
         # shellcheck disable=SC2086
-        GF_HOSTS_ENTERED=1 exec unshare $hosts_namespaces sh "$1"
+        GF_HOSTS_ENTERED=1 exec unshare $hosts_namespaces sh "$@"
     fi
     return 1
 }

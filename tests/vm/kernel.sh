@@ -4,7 +4,7 @@
 # Sourced by verbs_vm.sh: the guest's kernel and modules, taken out of Debian's package and kept in $vm_cache.
 
 vm_cache=${GF_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gpufifo-vm}
-vm_modules="virtio_pci virtio_console virtio_net dummy 9p 9pnet_virtio overlay crc32_generic rdma_rxe"
+vm_modules="virtio_pci virtio_console virtio_net dummy 9p 9pnet_virtio overlay crc32_generic rdma_rxe veth bridge sch_netem"
 vm_stamp="1: $vm_modules"       # what the cached files were made for
 
 # vm_lacks: what a machine cannot be started without, in words; nothing where all is there.
