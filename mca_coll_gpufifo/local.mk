@@ -16,7 +16,7 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/agree_later.c mca_coll_gpufifo/agree_later.h mca_coll_gpufifo/flight.c mca_coll_gpufifo/flight.h \
     mca_coll_gpufifo/flight_private.h mca_coll_gpufifo/turns.c mca_coll_gpufifo/turns.h \
     mca_coll_gpufifo/placed.c mca_coll_gpufifo/placed.h mca_coll_gpufifo/setting_up.c mca_coll_gpufifo/setting_up.h \
-    mca_coll_gpufifo/request_flight.c mca_coll_gpufifo/request_private.h \
+    mca_coll_gpufifo/request_flight.c mca_coll_gpufifo/request_private.h mca_coll_gpufifo/hold.h \
     mca_coll_gpufifo/agree_map.c mca_coll_gpufifo/agree_map.h mca_coll_gpufifo/agree_nodes.c mca_coll_gpufifo/agree_nodes.h \
     mca_coll_gpufifo/ballot.c mca_coll_gpufifo/ballot.h mca_coll_gpufifo/arming.c mca_coll_gpufifo/arming.h \
     mca_coll_gpufifo/gone.c mca_coll_gpufifo/gone.h mca_coll_gpufifo/kept.c mca_coll_gpufifo/kept.h \

@@ -11,8 +11,6 @@
  */
 #include "mca_coll_gpufifo/request_private.h"
 
-#include <sched.h>
-
 #include "ompi/errhandler/errhandler.h"
 #include "opal/class/opal_free_list.h"
 #include "opal/runtime/opal_progress.h"
@@ -72,6 +70,7 @@ void gf_request_enqueue(gf_stage_request_t *request, enum gf_request_phase phase
     struct gf_request_queue *queue = the_queue();
 
     request->phase = phase;
+    gf_hold_set(&request->hold, GF_HOLD_BOTH);
     pthread_mutex_lock(&queue->lock);
     opal_list_append(&queue->active, (opal_list_item_t *)request);
     __atomic_fetch_add(&queue->count, 1, __ATOMIC_RELAXED);
@@ -150,13 +149,11 @@ static void collect(struct gf_request_queue *queue, opal_list_t *ended)
     }
 }
 
-/* Tells the program. Afterwards the request is the program's, and may be gone. */
+/* Tells the program. Once we have let go, the request is the program's, and may be gone. */
 static void complete(gf_stage_request_t *request)
 {
     bool persistent = gf_request_outer(request)->req_persistent;
     ompi_communicator_t *held = request->flight && !persistent ? request->saved.module->comm : NULL;
-    int expected = OWNER_PROGRAM;
-    bool freed;
 
     if (request->call.staged) {
         gf_stage_settle(&request->call);
@@ -168,10 +165,9 @@ static void complete(gf_stage_request_t *request)
     } else if (request->inner->req_state == OMPI_REQUEST_ACTIVE) {
         request->inner->req_state = OMPI_REQUEST_INACTIVE;   /* what a wait on it would have done */
     }
-    freed = !__atomic_compare_exchange_n(&request->owner, &expected, OWNER_FINISHING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     gf_mpi_hand_over(request);
     ompi_request_complete(gf_request_outer(request), true);
-    if (freed) {
+    if (gf_hold_let_go(&request->hold, GF_HOLD_PROGRAM) == GF_HOLD_OURS) {
         gf_request_give_back(request);
     }
     if (held) {
@@ -206,30 +202,16 @@ static int progress(void)
     return events;
 }
 
-/* Another thread may complete it meanwhile. */
-static bool is_complete(gf_stage_request_t *request)
-{
-    return __atomic_load_n(&gf_request_outer(request)->req_complete, __ATOMIC_ACQUIRE) == REQUEST_COMPLETED;
-}
-
 /* MPI_Request_free, and what MPI_Wait does with a completed request. */
 static int request_free(ompi_request_t **request)
 {
     gf_stage_request_t *ours = (gf_stage_request_t *)*request;
-    int expected = OWNER_PROGRAM;
 
     *request = MPI_REQUEST_NULL;
     gf_mpi_take_over(ours);
-    if (!is_complete(ours)) {
-        if (__atomic_compare_exchange_n(&ours->owner, &expected, OWNER_PROGRESS, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-            return OMPI_SUCCESS;
-        }
-        while (!is_complete(ours)) {
-            sched_yield();   /* another thread is between the two steps of complete() */
-        }
-        gf_mpi_take_over(ours);
+    if (gf_hold_let_go(&ours->hold, GF_HOLD_OURS) == GF_HOLD_PROGRAM) {
+        gf_request_give_back(ours);
     }
-    gf_request_give_back(ours);
     return OMPI_SUCCESS;
 }
 
@@ -253,7 +235,6 @@ static void activate(gf_stage_request_t *request)
 {
     ompi_request_t *it = gf_request_outer(request);
 
-    request->owner = OWNER_PROGRAM;
     it->req_status.MPI_ERROR = MPI_SUCCESS;
     it->req_complete = REQUEST_PENDING;
     it->req_state = OMPI_REQUEST_ACTIVE;
@@ -265,6 +246,7 @@ static int start(gf_stage_request_t *request)
     ompi_request_t *it = gf_request_outer(request);
     struct gf_stage_call *call = &request->call;
 
+    gf_hold_await_callback(&request->hold);
     call->result = MPI_SUCCESS;
     if (request->flight) {
         activate(request);
@@ -330,7 +312,7 @@ bool gf_request_reserve(struct gf_stage_call *call, ompi_communicator_t *comm, c
     request->inner = NULL;
     request->flight = NULL;
     request->kept[0] = request->kept[1] = NULL;
-    request->owner = OWNER_PROGRAM;
+    gf_hold_set(&request->hold, GF_HOLD_PROGRAM);
     call->request = request;
     return true;
 }

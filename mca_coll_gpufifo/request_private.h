@@ -5,6 +5,7 @@
 #ifndef GF_MCA_REQUEST_PRIVATE_H
 #define GF_MCA_REQUEST_PRIVATE_H
 
+#include "mca_coll_gpufifo/hold.h"
 #include "mca_coll_gpufifo/request.h"
 
 #include "ompi/mca/coll/base/coll_base_util.h"
@@ -16,20 +17,13 @@ enum gf_request_phase {
     GF_REQUEST_STORE         /* results are on their way to device memory */
 };
 
-/* Who gives the request back: the program, unless it freed an active request before the progress callback finished it. */
-enum owner {
-    OWNER_PROGRAM,
-    OWNER_PROGRESS,   /* freed while active: given back on completion */
-    OWNER_FINISHING   /* the callback is completing it now: the program must wait for that before it frees */
-};
-
 /* Open MPI hangs the datatypes and the operation of a non-blocking collective on the request it gets, by this base class. */
 typedef struct gf_stage_request {
     ompi_coll_base_nbc_request_t super;
     ompi_request_t *inner;             /* ours; null as long as there is none, and once a non-blocking one is done */
     struct gf_stage_call call;
     enum gf_request_phase phase;
-    int owner;                         /* enum owner; atomic */
+    _Atomic int hold;                  /* enum gf_hold */
     struct gf_flight *flight;          /* null: it is staged from the start. What follows is of flights: */
     struct gf_saved_call saved;
     void *kept[2];                     /* arrays of saved and call (kept.h) */

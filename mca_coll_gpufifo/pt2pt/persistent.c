@@ -14,7 +14,7 @@ static int start(gf_pt2pt_request_t *request)
     ompi_request_t *outer = gf_pt2pt_request_outer(request);
     int result;
 
-    gf_pt2pt_request_await_callback(request);
+    gf_hold_await_callback(&request->hold);
     outer->req_status = ompi_status_empty;
     result = gf_pt2pt_request_post(request);
     return result == MPI_SUCCESS ? result : OMPI_ERRHANDLER_INVOKE(request->super.req_comm, result, "MPI_Start");

@@ -4,8 +4,6 @@
  */
 #include "mca_coll_gpufifo/pt2pt/request.h"
 
-#include <sched.h>
-
 #include "mca_coll_gpufifo/pt2pt/queue.h"
 
 static void request_construct(gf_pt2pt_request_t *request)
@@ -56,7 +54,7 @@ static int request_free(ompi_request_t **request)
 
     *request = MPI_REQUEST_NULL;
     gf_mpi_take_over(ours);
-    if (gf_pt2pt_request_let_go(ours, GF_HOLD_OURS) == GF_HOLD_PROGRAM) {
+    if (gf_hold_let_go(&ours->hold, GF_HOLD_OURS) == GF_HOLD_PROGRAM) {
         gf_pt2pt_request_destroy(ours);
     }
     return OMPI_SUCCESS;
@@ -107,7 +105,7 @@ static void fill(gf_pt2pt_request_t *request, const struct gf_pt2pt_arguments *a
     request->mode = arguments->mode;
     request->function = arguments->function;
     request->bytes = arguments->count * arguments->type->super.size;
-    atomic_store_explicit(&request->hold, GF_HOLD_PROGRAM, memory_order_relaxed);
+    gf_hold_set(&request->hold, GF_HOLD_PROGRAM);
     retain_comm(arguments->comm);
     OMPI_DATATYPE_RETAIN(arguments->type);
 }
@@ -156,14 +154,7 @@ void gf_pt2pt_request_complete(gf_pt2pt_request_t *request)
     }
     gf_mpi_hand_over(request);
     ompi_request_complete(gf_pt2pt_request_outer(request), true);
-    if (gf_pt2pt_request_let_go(request, GF_HOLD_PROGRAM) == GF_HOLD_OURS) {
+    if (gf_hold_let_go(&request->hold, GF_HOLD_PROGRAM) == GF_HOLD_OURS) {
         gf_pt2pt_request_destroy(request);
-    }
-}
-
-void gf_pt2pt_request_await_callback(gf_pt2pt_request_t *request)
-{
-    while (atomic_load(&request->hold) != GF_HOLD_PROGRAM) {
-        sched_yield();
     }
 }

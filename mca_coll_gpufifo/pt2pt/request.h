@@ -22,6 +22,7 @@
 #include "ompi/mca/pml/base/pml_base_request.h"
 #include "ompi/mca/pml/pml.h"
 
+#include "mca_coll_gpufifo/hold.h"
 #include "mca_coll_gpufifo/module.h"
 #include "mca_coll_gpufifo/pt2pt/bounce.h"
 #include "mca_coll_gpufifo/pt2pt/fetch.h"
@@ -31,20 +32,12 @@
 
 enum gf_pt2pt_phase { GF_PT2PT_IDLE, GF_PT2PT_INNER, GF_PT2PT_CAME, GF_PT2PT_OFFERED, GF_PT2PT_PULL, GF_PT2PT_STORE };
 
-/* A request has two holders while it is active: the program, which frees it by MPI_Request_free or by a wait, and we, who
- * complete it. Who lets go last gives it back. */
-enum gf_pt2pt_hold {
-    GF_HOLD_BOTH,
-    GF_HOLD_OURS,                      /* freed by the program, still under way */
-    GF_HOLD_PROGRAM                    /* completed, or not started */
-};
-
 /* Open MPI looks for peer, tag, communicator and the rest of the arguments in the base class. */
 typedef struct gf_pt2pt_request {
     mca_pml_base_request_t super;
     ompi_request_t *inner;             /* the PML's; null when none is under way */
     enum gf_pt2pt_phase phase;
-    _Atomic int hold;                  /* enum gf_pt2pt_hold */
+    _Atomic int hold;                  /* enum gf_hold */
     bool device;                       /* the program's buffer is in device memory */
     bool counted;                      /* by the queue */
     mca_pml_base_send_mode_t mode;     /* of a send */
@@ -82,22 +75,6 @@ void gf_pt2pt_request_destroy(gf_pt2pt_request_t *request);
 /* Tells the program, which may free or start it again from then on. Its status is complete; nothing is under way. */
 void gf_pt2pt_request_complete(gf_pt2pt_request_t *request);
 
-/* A persistent request that the program saw completed may still be in the callback's hands, in another thread: waits for that. */
-void gf_pt2pt_request_await_callback(gf_pt2pt_request_t *request);
-
-/* One of the two holders lets go; what the hold was before. A process with one thread need not pay for an atomic exchange. */
-static inline int gf_pt2pt_request_let_go(gf_pt2pt_request_t *request, enum gf_pt2pt_hold rest)
-{
-    int before;
-
-    if (opal_using_threads()) {
-        return atomic_exchange(&request->hold, rest);
-    }
-    before = atomic_load_explicit(&request->hold, memory_order_relaxed);
-    atomic_store_explicit(&request->hold, rest, memory_order_relaxed);
-    return before;
-}
-
 static inline ompi_request_t *gf_pt2pt_request_outer(gf_pt2pt_request_t *request) { return &request->super.req_ompi; }
 static inline bool gf_pt2pt_request_sends(const gf_pt2pt_request_t *request)
 {
@@ -120,7 +97,7 @@ static inline void gf_pt2pt_request_begin(gf_pt2pt_request_t *request)
 {
     ompi_request_t *outer = gf_pt2pt_request_outer(request);
 
-    atomic_store_explicit(&request->hold, GF_HOLD_BOTH, memory_order_relaxed);
+    gf_hold_set(&request->hold, GF_HOLD_BOTH);
     outer->req_complete = REQUEST_PENDING;
     outer->req_state = OMPI_REQUEST_ACTIVE;
 }

@@ -316,7 +316,7 @@ if GF_SANITIZE
 TESTS += tests/mpi/pt2pt_thread.sh
 endif
 THREAD_TESTS += tests/mpi/pt2pt_thread.sh
-THREAD_NEEDS += tests/mpi/test_pt2pt_probe tests/mpi/test_pt2pt_stress
+THREAD_NEEDS += tests/mpi/test_pt2pt_probe tests/mpi/test_pt2pt_stress tests/mpi/test_flight tests/mpi/test_flight_first
 dist_check_SCRIPTS += tests/mpi/pt2pt_thread.sh
 EXTRA_DIST += tests/mpi/tsan.supp
 

@@ -36,7 +36,7 @@ traffic 2 transport=shm fault=segment:1+ $pieces tests/mpi/test_pt2pt_stress 3 3
 # Part "away" looks on purpose at what copies may be writing, so it is not for here.
 traffic 2 mapped=kernel tests/mpi/test_flight seed="$seed" rounds=5 receive crossed mixed turns
 traffic 3 +solo mapped=copy tests/mpi/test_flight seed="$seed" rounds=5 receive mixed
-traffic 2 mapped=kernel tests/mpi/test_flight_first threads seed="$seed" rounds=5 first late each
+traffic 2 mapped=kernel tests/mpi/test_flight_first threads seed="$seed" rounds=5 first late seen each
 # By the network, whose library the sanitizer does not see into: what is ours around it. Its watch over memory breaks under it.
 if grep -q "define HAVE_UCX 1" "$GF_BUILDDIR/config.h"; then
     export UCX_TLS=tcp UCX_MEM_EVENTS=n

@@ -12,8 +12,12 @@
  *   freed     a communicator is freed right after its first call
  *   each      each of three threads has a communicator of its own, and calls in flight there of device and, if a path is not
  *             asked for, host buffers
+ *   seen      another thread moves each call on and sees it completed, and the one that began it then only ends it, and begins
+ *             the next
  */
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,6 +169,49 @@ static void each(struct test *t, int rounds, bool mixed)
     }
 }
 
+struct watch {
+    MPI_Request request;
+    _Atomic bool seen;
+};
+
+/* Nothing is ordered by "seen": that the request was given back before it is used again is not the program's to see to. */
+static void *see(void *ctx)
+{
+    struct watch *watch = ctx;
+    int ended = 0;
+
+    while (!ended) {
+        MPI_Request_get_status(watch->request, &ended, MPI_STATUS_IGNORE);
+    }
+    atomic_store_explicit(&watch->seen, true, memory_order_relaxed);
+    return NULL;
+}
+
+static void seen(struct test *t)
+{
+    MPI_Comm comm = fresh(t);
+    struct flight f[2];
+
+    flight_begin(t, comm, GPUFIFO_MEMORY_DEVICE, 0, 0, &f[0]);
+    for (int form = 1; form <= t->forms; form++) {
+        struct flight *last = &f[(form - 1) % 2], *next = &f[form % 2];
+        struct watch watch = {.request = last->request};
+        pthread_t id;
+
+        flight_prepare(t, comm, GPUFIFO_MEMORY_DEVICE, form % t->forms, form % t->h->ranks, next);
+        harness_need(t->h, pthread_create(&id, NULL, see, &watch) == 0 ? MPI_SUCCESS : MPI_ERR_OTHER, "make a thread");
+        while (!atomic_load_explicit(&watch.seen, memory_order_relaxed)) {
+            sched_yield();
+        }
+        MPI_Wait(&last->request, MPI_STATUS_IGNORE);
+        flight_start(next, comm);
+        pthread_join(id, NULL);
+        flight_end(t, last, "seen");
+    }
+    flight_end(t, &f[t->forms % 2], "the last one");
+    MPI_Comm_free(&comm);
+}
+
 static void run_part(struct test *t, const char *part, int rounds, bool mixed)
 {
     if (strcmp(part, "first") == 0) {
@@ -181,8 +228,10 @@ static void run_part(struct test *t, const char *part, int rounds, bool mixed)
         freed(t);
     } else if (strcmp(part, "each") == 0) {
         each(t, rounds, mixed);
+    } else if (strcmp(part, "seen") == 0) {
+        seen(t);
     } else {
-        harness_check(t->h, false, "there is no part \"%s\": first, burst, reduced, late, freed, each", part);
+        harness_check(t->h, false, "there is no part \"%s\": first, burst, reduced, late, freed, each, seen", part);
     }
 }
 
