@@ -135,6 +135,7 @@ static int module_disable(mca_coll_base_module_t *base, ompi_communicator_t *com
     if (module->comm == NULL) {
         return OMPI_SUCCESS;
     }
+    gf_mpi_take_over(comm);
     forget(module);
     gf_flights_close(module);
     if (module->device_comm) {

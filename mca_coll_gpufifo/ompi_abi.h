@@ -220,7 +220,8 @@ static inline bool gf_mpi_look_up(const mca_base_component_t *component, const o
 }
 
 /* Something passes from one thread to another, and Open MPI orders that where ThreadSanitizer does not see it: by the exchange
- * of 16 bytes in a free list, or by a request that completes. The one hands it over before, the other takes it over after. */
+ * of 16 bytes in a free list, by a request that completes, or by counting uses. The one hands it over before, the other takes it
+ * over after. */
 #ifdef __SANITIZE_THREAD__
 void __tsan_acquire(void *object);
 void __tsan_release(void *object);
@@ -230,6 +231,13 @@ static inline void gf_mpi_take_over(void *object) { __tsan_acquire(object); }
 static inline void gf_mpi_hand_over(void *object) { (void)object; }
 static inline void gf_mpi_take_over(void *object) { (void)object; }
 #endif
+
+/* One use of it less. Without any left it is freed, by which its modules are disabled, who take it over. */
+static inline void gf_mpi_release_comm(ompi_communicator_t *comm)
+{
+    gf_mpi_hand_over(comm);
+    OBJ_RELEASE(comm);
+}
 
 /* The words of an enumeration, for messages; the caller's to free. */
 static inline int gf_mpi_enum_words(mca_base_var_enum_t *enumeration, char **words)

@@ -14,7 +14,7 @@ typedef struct gf_placed {
 
 static void placed_destruct(gf_placed_t *placed)
 {
-    OBJ_RELEASE(placed->original);
+    gf_mpi_release_comm(placed->original);
 }
 
 static OBJ_CLASS_INSTANCE(gf_placed_t, opal_object_t, NULL, placed_destruct);

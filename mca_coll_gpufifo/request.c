@@ -171,7 +171,7 @@ static void complete(gf_stage_request_t *request)
         gf_request_give_back(request);
     }
     if (held) {
-        OBJ_RELEASE(held);
+        gf_mpi_release_comm(held);
     }
 }
 

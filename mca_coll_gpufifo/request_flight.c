@@ -164,5 +164,5 @@ void gf_request_unbook(gf_stage_request_t *request)
     gf_turns_release(&request->flight->slot);
     gf_flight_free(request->flight);
     request->flight = NULL;
-    OBJ_RELEASE(comm);
+    gf_mpi_release_comm(comm);
 }

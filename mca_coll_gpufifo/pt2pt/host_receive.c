@@ -31,7 +31,7 @@ bool gf_host_receives_construct(opal_free_list_t *idle)
 static void release(struct receive *receive)
 {
     OMPI_DATATYPE_RELEASE(receive->host.type);
-    OBJ_RELEASE(receive->comm);
+    gf_mpi_release_comm(receive->comm);
     opal_free_list_return(&gf_pt2pt_queue_get()->receives, &receive->super);
 }
 

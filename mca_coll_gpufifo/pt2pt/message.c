@@ -21,7 +21,7 @@ static void message_destruct(gf_pt2pt_message_t *message)
         opal_pointer_array_set_item(&ompi_message_f_to_c_table, message->super.m_f_to_c_index, NULL);
     }
     if (message->super.comm) {
-        OBJ_RELEASE(message->super.comm);
+        gf_mpi_release_comm(message->super.comm);
     }
 }
 

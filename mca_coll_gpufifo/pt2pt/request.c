@@ -27,7 +27,7 @@ static void retain_comm(ompi_communicator_t *comm)
 static void release_comm(ompi_communicator_t *comm)
 {
     if (!OMPI_COMM_IS_INTRINSIC(comm)) {
-        OBJ_RELEASE(comm);
+        gf_mpi_release_comm(comm);
     }
 }
 

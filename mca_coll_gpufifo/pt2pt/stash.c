@@ -200,7 +200,7 @@ struct ompi_message_t *gf_stash_take(gf_stash_entry_t *entry)
 
     opal_list_remove_item(&shelf_of(entry->comm)->entries, &entry->super);
     guard_add(-1);
-    OBJ_RELEASE(entry->comm);
+    gf_mpi_release_comm(entry->comm);
     OBJ_RELEASE(entry);
     return message;
 }
