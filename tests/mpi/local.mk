@@ -33,19 +33,21 @@ tests_mpi_test_exchange_SOURCES = tests/mpi/test_exchange.c tests/mpi/exchange_c
 tests_mpi_test_exchange_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_exchange_LDADD = $(mpi_test_libs)
 check_PROGRAMS += tests/mpi/test_flight
-tests_mpi_test_flight_SOURCES = tests/mpi/test_flight.c tests/mpi/flight_call.c tests/mpi/flight_call.h \
+tests_mpi_test_flight_SOURCES = tests/mpi/test_flight.c tests/mpi/flight_call.c tests/mpi/flight_call.h tests/mpi/named_copy.c \
     tests/mpi/stage_collectives.c tests/mpi/stage_collectives.h
 tests_mpi_test_flight_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_flight_LDADD = $(mpi_test_libs)
+tests_mpi_test_flight_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 check_PROGRAMS += tests/mpi/test_call_costs
 tests_mpi_test_call_costs_SOURCES = tests/mpi/test_call_costs.c tests/mpi/stage_collectives.c tests/mpi/stage_collectives.h
 tests_mpi_test_call_costs_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_call_costs_LDADD = $(mpi_test_libs)
 check_PROGRAMS += tests/mpi/test_flight_first
 tests_mpi_test_flight_first_SOURCES = tests/mpi/test_flight_first.c tests/mpi/flight_call.c tests/mpi/flight_call.h \
-    tests/mpi/stage_collectives.c tests/mpi/stage_collectives.h
+    tests/mpi/named_copy.c tests/mpi/stage_collectives.c tests/mpi/stage_collectives.h
 tests_mpi_test_flight_first_CPPFLAGS = $(mpi_test_cppflags)
 tests_mpi_test_flight_first_LDADD = $(mpi_test_libs)
+tests_mpi_test_flight_first_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 TESTS += tests/mpi/call_costs.sh tests/mpi/exchange.sh
 dist_check_SCRIPTS += tests/mpi/call_costs.sh tests/mpi/exchange.sh
 
