@@ -54,6 +54,17 @@ static int numa_node_from_sysfs(const char *pci)
     return node;
 }
 
+/* The driver's word is the last one. */
+static enum gf_arrivals arrivals(const struct gf_cuda_device *device)
+{
+    int ordering = attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING, -1);
+    if (ordering >= 0)
+        return ordering >= CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER ? GF_ARRIVALS_BY_DRIVER : GF_ARRIVALS_UNORDERED;
+    if (attribute(device, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, 0) == 1)
+        return GF_ARRIVALS_BY_COHERENT_LINK;
+    return gf_cuda_capability(device) >= 90 ? GF_ARRIVALS_BY_CAPABILITY : GF_ARRIVALS_UNORDERED;
+}
+
 static gf_status read_caps(struct gf_cuda_device *device, struct gf_reason *why)
 {
     const struct gf_cuda_api *api = gf_cuda_api_of(device);
@@ -71,8 +82,7 @@ static gf_status read_caps(struct gf_cuda_device *device, struct gf_reason *why)
     caps->line128_atomic = gf_cuda_keeps_lines_whole(gf_cuda_capability(device));
     caps->host_types = false;
     caps->copies_beside_kernels = false;
-    caps->ordered_arrivals = attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING, 0)
-        >= CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER;
+    caps->arrivals = arrivals(device);
     /* One block of GF_BLOCK_THREADS fits on every multiprocessor there is. Under MPS the driver counts this process's share. */
     caps->blocks = attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1);
     read_pci(device, caps->pci, sizeof caps->pci);

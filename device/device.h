@@ -51,6 +51,15 @@ enum gf_allocator {
     GF_ALLOCATOR_POOL        /* a stream-ordered pool, cudaMallocAsync: not at all */
 };
 
+/* Is what an adapter writes into the device's memory seen by its kernels before what it writes, or lets the host write, later, so
+ * that no flush is needed in between? And who says so: the driver, or, where that does not tell, what kind of device it is. */
+enum gf_arrivals {
+    GF_ARRIVALS_UNORDERED,          /* a flush is needed */
+    GF_ARRIVALS_BY_DRIVER,
+    GF_ARRIVALS_BY_COHERENT_LINK,   /* it shares the page tables of the host */
+    GF_ARRIVALS_BY_CAPABILITY       /* it is of capability 9.0 or newer */
+};
+
 struct gf_device_caps {
     bool ipc;                    /* memory can be mapped by other processes */
     bool concurrent_processes;   /* kernels of several processes run at once here (MPS, or emulated): see rule 9 of the design.
@@ -59,8 +68,7 @@ struct gf_device_caps {
     bool host_types;             /* kernels know the types of gf_type_is_host_only too (the emulated device) */
     bool copies_beside_kernels;  /* a copy from this device's memory to this device's memory does not wait for kernels of the
                                     process that run, as copies to and from the host never do */
-    bool ordered_arrivals;       /* what an adapter writes into this device's memory is seen by its kernels before what it
-                                    writes, or lets the host write, later: no flush is needed in between */
+    enum gf_arrivals arrivals;
     bool on_host_cores;          /* its kernels run on the cores of the host (the emulated device): who waits for them had better
                                     let others run */
     int blocks;                  /* blocks of GF_BLOCK_THREADS threads that run at once */

@@ -147,16 +147,29 @@ void gf_net_say_once(struct gf_net *net, enum gf_net_saying saying, const char *
     gf_log(net->config.wire.log, GF_LOG_PATH, "net: %s", text.text);
 }
 
+const char *gf_net_flush_spared(const struct gf_net *net, bool device_slots)
+{
+    static const char *const ordered[] = {
+        [GF_ARRIVALS_UNORDERED] = NULL,
+        [GF_ARRIVALS_BY_DRIVER] = "the driver says that the device sees it in order",
+        [GF_ARRIVALS_BY_COHERENT_LINK] = "the device is on a coherent link",
+        [GF_ARRIVALS_BY_CAPABILITY] = "the device is of compute capability 9.0 or newer",
+    };
+    enum gf_flush_choice choice = net->config.flush;
+
+    if (choice == GF_FLUSH_NO) {
+        return "the setting net_flush is no";
+    }
+    if (choice == GF_FLUSH_READ) {
+        return NULL;
+    }
+    if (!device_slots) {
+        return "kernels load it over the bus by which they are told";
+    }
+    return choice == GF_FLUSH_GDRCOPY ? NULL : ordered[net->device->caps.arrivals];
+}
+
 bool gf_net_needs_flush(const struct gf_net *net, bool device_slots)
 {
-    switch (net->config.flush) {
-    case GF_FLUSH_READ:
-        return true;
-    case GF_FLUSH_GDRCOPY:
-        return device_slots;
-    case GF_FLUSH_NO:
-        return false;
-    default:
-        return device_slots && !net->device->caps.ordered_arrivals;
-    }
+    return !gf_net_flush_spared(net, device_slots);
 }

@@ -71,12 +71,16 @@ struct gf_net_buffers;
 struct gf_net_buffers *gf_net_buffers_of(struct gf_net *net);
 
 /* What somebody who asks why a path was taken hears once a net, as a line of GF_LOG_PATH. Any thread. */
-enum gf_net_saying { GF_NET_NO_DMABUF, GF_NET_HOST_SLOTS, GF_NET_SAYINGS };
+enum gf_net_saying {
+    GF_NET_NO_DMABUF, GF_NET_HOST_SLOTS, GF_NET_NO_FLUSH_OF_DEVICE, GF_NET_NO_FLUSH_OF_HOST, GF_NET_SAYINGS
+};
 void gf_net_say_once(struct gf_net *net, enum gf_net_saying saying, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Must what has arrived in the slots be flushed before the kernel is told? As the settings say; else not in host memory, which
- * the kernel loads over the bus by which it was told, and not in memory of a device that sees arrivals in their order. */
+/* Why what has arrived in the slots need not be flushed before the kernel is told, in words that follow a colon; null: it must
+ * be. As the settings say; else not in host memory, which the kernel loads over the bus by which it was told, and not in memory
+ * of a device that sees arrivals in their order (enum gf_arrivals). */
+const char *gf_net_flush_spared(const struct gf_net *net, bool device_slots);
 bool gf_net_needs_flush(const struct gf_net *net, bool device_slots);
 
 #endif

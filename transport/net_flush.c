@@ -6,13 +6,16 @@
 
 #include "core/layout.h"
 
-gf_status gf_net_flush_choose(const struct gf_net *net, const struct gf_wire *wire, bool device, enum gf_net_flush_way *way,
+gf_status gf_net_flush_choose(struct gf_net *net, const struct gf_wire *wire, bool device, enum gf_net_flush_way *way,
                               struct gf_reason *why)
 {
     enum gf_flush_choice choice = gf_net_config_of(net)->flush;
+    const char *spared = gf_net_flush_spared(net, device);
 
     *way = GF_NET_FLUSH_NONE;
-    if (!gf_net_needs_flush(net, device)) {
+    if (spared) {
+        gf_net_say_once(net, device ? GF_NET_NO_FLUSH_OF_DEVICE : GF_NET_NO_FLUSH_OF_HOST,
+                        "what arrives in %s memory is not flushed: %s", device ? "device" : "host", spared);
         return GF_OK;
     }
     if (choice != GF_FLUSH_GDRCOPY && wire->caps.flush) {

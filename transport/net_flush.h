@@ -23,8 +23,8 @@ struct gf_net_flush {
 
 /* The way for what arrives in memory of the device, or of the host, as gf_net_needs_flush and the setting say: the wire's flush
  * where it has one, else the processor, for which gf_net_flush_map has yet to find its means. GF_ERR_UNSUPPORTED with a sentence:
- * the wire's is wanted, and it has none. */
-gf_status gf_net_flush_choose(const struct gf_net *net, const struct gf_wire *wire, bool device, enum gf_net_flush_way *way,
+ * the wire's is wanted, and it has none. Where nothing is flushed, a line of GF_LOG_PATH says why, once a net. */
+gf_status gf_net_flush_choose(struct gf_net *net, const struct gf_wire *wire, bool device, enum gf_net_flush_way *way,
                               struct gf_reason *why);
 
 /* A window onto device memory at this kernel address, as gf_gdrcopy_map's; the sentence says also who needs it. */

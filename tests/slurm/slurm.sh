@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Jobs under Slurm, on a cluster of two nodes that this script starts on this machine: by srun and PMIx without mpirun, by sbatch
-# and mpirun, with a GPU to each task; what a cancelled job leaves behind.
+# and mpirun, by salloc and mpirun; with a GPU to each task; what a cancelled job leaves behind.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 . "${srcdir:-.}/tests/slurm/cluster.sh"
 
@@ -57,6 +57,15 @@ said_of_gpus() {
     else
         bad "the ranks should have the GPUs $1"
     fi
+}
+
+# by_hand: mpirun in an allocation, as docs/slurm.md has it.
+by_hand() {
+    launcher=$folder/salloc.sh starts="salloc mpirun"
+    MPIRUN_OPTIONS="--mca btl self,tcp --mca btl_tcp_if_include lo"
+    SALLOC_OPTIONS="-N 2 --ntasks-per-node=2 --gpus-per-node=2"
+    export SALLOC_OPTIONS
+    run_prints "4 ranks: [0-9]* checks, 0 failed" 4 verbose=1 $tests/test_allreduce path=staged limit=4096 sizes
 }
 
 # Each task has one GPU of its own, the only one it sees; the emulated device stands in for it.
@@ -143,6 +152,7 @@ run_prints "0 of 256 points differ.*: right" 4 examples/jacobi --size 16 --steps
 on_one_node
 run_prints "4 ranks share a device" 4 verbose=1 algorithm=one_shot $tests/test_allreduce path=one_shot limit=4096 sizes
 one_gpu_a_task
+by_hand
 jacobi_by_batch srun
 jacobi_by_batch mpirun
 

@@ -139,7 +139,10 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice dev
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = capability / 10; break;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = capability % 10; break;
     case 125: *value = fake.ipc; return fake.knows_ipc ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-    case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING: *value = fake.write_ordering; break;
+    case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING:
+        *value = fake.write_ordering;
+        return fake.write_ordering >= 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES: *value = fake.host_page_tables; break;
     case 133: *value = fake.mps; break;
     default: return CUDA_ERROR_INVALID_VALUE;
     }

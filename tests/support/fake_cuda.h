@@ -20,7 +20,8 @@ struct fake_cuda {
     const char *fail_function;      /* this function fails ... */
     CUresult fail_result;           /* ... with this; null: none */
     bool mps;                       /* the attribute CU_DEVICE_ATTRIBUTE_MPS_ENABLED */
-    int write_ordering;             /* CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING */
+    int write_ordering;             /* CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING; -1: the driver does not know it */
+    int host_page_tables;           /* CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES */
     bool knows_ipc;                 /* the driver knows the attribute CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED */
     bool ipc;
     int devices;                    /* how many the process sees; only device 0 can be opened */

@@ -108,13 +108,37 @@ static void test_open_and_close(void **state)
     fake->ipc = false;
     one = fake_cuda_open_device();
     assert_false(one->caps.ipc);
-    assert_false(one->caps.ordered_arrivals);
-    gf_device_close(one);
-    fake->write_ordering = CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER;
-    one = fake_cuda_open_device();
-    assert_true(one->caps.ordered_arrivals);
     gf_device_close(one);
     assert_int_equal(fake->retained, 0);
+}
+
+/* The kind of the device counts only where the driver does not tell. */
+static void test_arrivals(void **state)
+{
+    static const struct { int ordering, capability, host_page_tables; enum gf_arrivals arrivals; } cases[] = {
+        { CU_GPU_DIRECT_RDMA_WRITES_ORDERING_NONE, 80, 0, GF_ARRIVALS_UNORDERED },
+        { CU_GPU_DIRECT_RDMA_WRITES_ORDERING_NONE, 90, 1, GF_ARRIVALS_UNORDERED },
+        { CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER, 80, 0, GF_ARRIVALS_BY_DRIVER },
+        { CU_GPU_DIRECT_RDMA_WRITES_ORDERING_ALL_DEVICES, 90, 1, GF_ARRIVALS_BY_DRIVER },
+        { -1, 80, 0, GF_ARRIVALS_UNORDERED }, { -1, 89, 0, GF_ARRIVALS_UNORDERED }, { -1, 90, 0, GF_ARRIVALS_BY_CAPABILITY },
+        { -1, 120, 0, GF_ARRIVALS_BY_CAPABILITY }, { -1, 80, 1, GF_ARRIVALS_BY_COHERENT_LINK },
+        { -1, 90, 1, GF_ARRIVALS_BY_COHERENT_LINK },
+    };
+
+    (void)state;
+    fake->devices = 2;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        gf_driver *driver;
+        gf_device *device;
+
+        fake->write_ordering = cases[i].ordering;
+        fake->capability = cases[i].capability;
+        fake->host_page_tables = cases[i].host_page_tables;
+        assert_int_equal(gf_cuda_driver_get(&driver, NULL), GF_OK);
+        assert_int_equal(gf_device_open(driver, 1, &device, NULL), GF_OK);
+        assert_int_equal(device->caps.arrivals, cases[i].arrivals);
+        gf_device_close(device);
+    }
 }
 
 /* gpufifo_device_close promises that memory stays valid. */
@@ -438,6 +462,7 @@ int main(int argc, char **argv)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, fake_cuda_setup, fake_cuda_teardown)
     static const struct CMUnitTest whole[] = {
         cmocka_unit_test(test_gpu_present), TEST(test_pointer_before_cuda), TEST(test_no_gpu), TEST(test_open_and_close),
+        TEST(test_arrivals),
         TEST(test_memory_outlives_close), TEST(test_context_restored), TEST(test_thread_without_context),
         TEST(test_capture_of_the_caller),
         TEST(test_pointer_kinds), TEST(test_kernel_address), TEST(test_sentences), TEST(test_pinned_and_registered),

@@ -146,23 +146,39 @@ static void test_one_end_says_no(void **state)
     }
 }
 
-/* The predicate, and the settings that force it. */
+/* The predicates, and the settings that force each. */
 static void test_needs_flush(void **state)
 {
-    static const struct { enum gf_flush_choice setting; bool device_slots, ordered, needs; } cases[] = {
-        { GF_FLUSH_AUTO, false, false, false }, { GF_FLUSH_AUTO, true, false, true }, { GF_FLUSH_AUTO, true, true, false },
-        { GF_FLUSH_READ, false, true, true }, { GF_FLUSH_READ, true, true, true }, { GF_FLUSH_NO, true, false, false },
-        { GF_FLUSH_GDRCOPY, false, false, false }, { GF_FLUSH_GDRCOPY, true, true, true },
+    static const struct { enum gf_flush_choice setting; bool device_slots; enum gf_arrivals arrivals; const char *spared; }
+    cases[] = {
+        { GF_FLUSH_AUTO, false, GF_ARRIVALS_UNORDERED, "kernels load it" },
+        { GF_FLUSH_AUTO, false, GF_ARRIVALS_BY_DRIVER, "kernels load it" },
+        { GF_FLUSH_AUTO, true, GF_ARRIVALS_UNORDERED, NULL }, { GF_FLUSH_AUTO, true, GF_ARRIVALS_BY_DRIVER, "driver" },
+        { GF_FLUSH_AUTO, true, GF_ARRIVALS_BY_COHERENT_LINK, "coherent link" },
+        { GF_FLUSH_AUTO, true, GF_ARRIVALS_BY_CAPABILITY, "capability 9.0" },
+        { GF_FLUSH_READ, false, GF_ARRIVALS_UNORDERED, NULL }, { GF_FLUSH_READ, true, GF_ARRIVALS_UNORDERED, NULL },
+        { GF_FLUSH_READ, false, GF_ARRIVALS_BY_DRIVER, NULL }, { GF_FLUSH_READ, true, GF_ARRIVALS_BY_DRIVER, NULL },
+        { GF_FLUSH_READ, true, GF_ARRIVALS_BY_COHERENT_LINK, NULL }, { GF_FLUSH_READ, true, GF_ARRIVALS_BY_CAPABILITY, NULL },
+        { GF_FLUSH_NO, false, GF_ARRIVALS_UNORDERED, "setting" }, { GF_FLUSH_NO, true, GF_ARRIVALS_UNORDERED, "setting" },
+        { GF_FLUSH_NO, true, GF_ARRIVALS_BY_DRIVER, "setting" },
+        { GF_FLUSH_GDRCOPY, false, GF_ARRIVALS_UNORDERED, "kernels load it" },
+        { GF_FLUSH_GDRCOPY, true, GF_ARRIVALS_UNORDERED, NULL }, { GF_FLUSH_GDRCOPY, true, GF_ARRIVALS_BY_DRIVER, NULL },
+        { GF_FLUSH_GDRCOPY, true, GF_ARRIVALS_BY_COHERENT_LINK, NULL },
+        { GF_FLUSH_GDRCOPY, true, GF_ARRIVALS_BY_CAPABILITY, NULL },
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        gf_device device = { .caps = { .ordered_arrivals = cases[i].ordered } };
+        gf_device device = { .caps = { .arrivals = cases[i].arrivals } };
         struct gf_net_config config = { .group = 1, .flush = cases[i].setting };
         struct gf_net *net;
 
         assert_int_equal(gf_net_create(&config, &device, &net, NULL), GF_OK);
-        assert_int_equal(gf_net_needs_flush(net, cases[i].device_slots), cases[i].needs);
+        const char *spared = gf_net_flush_spared(net, cases[i].device_slots);
+
+        assert_int_equal(!spared, !cases[i].spared);
+        assert_true(!spared || strstr(spared, cases[i].spared));
+        assert_int_equal(gf_net_needs_flush(net, cases[i].device_slots), !cases[i].spared);
         gf_net_destroy(net);
     }
 }

@@ -28,9 +28,10 @@ tests_vm_test_verbs_net_LDFLAGS = $(AM_LDFLAGS) -no-install
 tests_vm_test_verbs_net_LDADD = $(tests_core_libs) -ldl
 # A sanitizer under the machine's emulation takes more than a minute.
 if !GF_SANITIZE
-TESTS += tests/vm/verbs.sh tests/vm/adapters.sh tests/vm/nodes.sh tests/vm/netem.sh
+TESTS += tests/vm/verbs.sh tests/vm/adapters.sh tests/vm/nodes.sh tests/vm/ends.sh tests/vm/netem.sh
 endif
 endif
 endif
-dist_check_SCRIPTS += tests/vm/verbs.sh tests/vm/adapters.sh tests/vm/nodes.sh tests/vm/netem.sh tests/vm/verbs_vm.sh
+dist_check_SCRIPTS += tests/vm/verbs.sh tests/vm/adapters.sh tests/vm/nodes.sh tests/vm/ends.sh \
+    tests/vm/netem.sh tests/vm/verbs_vm.sh
 EXTRA_DIST += tests/vm/kernel.sh tests/vm/guest/init tests/vm/guest/serve tests/vm/guest/start tests/vm/guest/vm-rsh
