@@ -5,4 +5,4 @@ if !GF_SANITIZE
 TESTS += tests/netns/netns.sh
 endif
 dist_check_SCRIPTS += tests/netns/netns.sh tests/netns/host.sh
-EXTRA_DIST += tests/netns/hosts.sh
+EXTRA_DIST += tests/netns/hosts.sh tests/netns/on_hosts.sh
