@@ -32,6 +32,9 @@ mca_coll_gpufifo_la_SOURCES += \
     mca_coll_gpufifo/between/messages.c mca_coll_gpufifo/between/messages.h \
     mca_coll_gpufifo/between/exchange.c mca_coll_gpufifo/between/exchange.h \
     mca_coll_gpufifo/between/spread.c mca_coll_gpufifo/between/spread.h \
+    mca_coll_gpufifo/between/reducer.c mca_coll_gpufifo/between/reducer.h \
+    mca_coll_gpufifo/between/reduce.c mca_coll_gpufifo/between/reduce.h \
+    mca_coll_gpufifo/between/scan.c mca_coll_gpufifo/between/scan.h \
     mca_coll_gpufifo/between/allreduce.c mca_coll_gpufifo/between/allreduce.h \
     mca_coll_gpufifo/coll/allreduce.c
 

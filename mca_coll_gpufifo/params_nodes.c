@@ -31,14 +31,13 @@ void gf_params_register_nodes(mca_coll_gpufifo_component_t *component)
         "coll_gpufifo_between_nodes says. All ranks must have the same value",
         MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_5, &component->config.net_bytes);
     gf_params_register_variable("between_nodes",
-        "How blocking collectives that move blocks (alltoall, allgather, bcast, gather, scatter, those among neighbours), and "
-        "MPI_Allreduce where coll_gpufifo_net does not serve it, go where ranks are on several nodes: off (through host memory), "
-        "messages (by messages between device buffers, which go as those of the program do), or auto (by these from "
-        "coll_gpufifo_between_bytes on). All ranks must have the same value",
+        "How blocking collectives, MPI_Allreduce where coll_gpufifo_net does not serve it, go where ranks are on several nodes: "
+        "off (through host memory), messages (by messages between device buffers, which go as those of the program do), or "
+        "auto (by these from coll_gpufifo_between_bytes on). All ranks must have the same value",
         MCA_BASE_VAR_TYPE_INT, between_values, OPAL_INFO_LVL_5, &component->between_nodes);
     gf_params_register_variable("between_bytes",
         "With coll_gpufifo_between_nodes auto: calls go by messages where each rank that has data has a block of so many bytes "
-        "to send or to receive, or of MPI_Allreduce such a share",
+        "to send or to receive, or of MPI_Allreduce, reduce and reduce-scatter such a share",
         MCA_BASE_VAR_TYPE_SIZE_T, NULL, OPAL_INFO_LVL_5, &component->config.between_bytes);
     gf_params_register_variable("node",
         "A name for the node of this process, in place of the machine: ranks with different names share no memory, as if they "

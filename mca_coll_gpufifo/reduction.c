@@ -5,6 +5,8 @@
 #include "mca_coll_gpufifo/reduction.h"
 
 #include "core/reduction.h"
+#include "mca_coll_gpufifo/between/reduce.h"
+#include "mca_coll_gpufifo/between/scan.h"
 #include "mca_coll_gpufifo/datatype.h"
 #include "mca_coll_gpufifo/device_memory.h"
 #include "mca_coll_gpufifo/flight.h"
@@ -25,6 +27,8 @@ struct call {
     int rank, ranks;
     struct gf_reduce reduce;
     struct aside aside;
+    struct gf_between_reduce *by_messages;   /* null: it is none of those */
+    struct gf_between_scan *scan_by_messages;   /* likewise */
 };
 
 /* Elements of one part, or none. */
@@ -93,6 +97,19 @@ static void release_aside(const struct aside *aside)
     }
 }
 
+static bool is_scan(const struct call *call)
+{
+    return call->what->kind == GF_REDUCTION_SCAN || call->what->kind == GF_REDUCTION_EXSCAN;
+}
+
+/* Between nodes: a contribution, or a rank's share of it. The same on all ranks. */
+static size_t largest_message(const struct call *call)
+{
+    size_t parts = is_scan(call) ? 1 : (size_t)call->ranks;
+
+    return (call->what->count + parts - 1) / parts * gf_type_size(call->reduce.type);
+}
+
 /* What this rank contributes and makes, or why it cannot do so natively. */
 static const char *describe(struct gf_native_call *native)
 {
@@ -120,7 +137,8 @@ static const char *describe(struct gf_native_call *native)
         return "this rank's buffers are on two devices";
     }
     native->ordinal = r->send.where.ordinal;
-    return in_place && r->count > 0 && is_exposed(call) ? make_room_aside(call) : NULL;
+    native->block = largest_message(call);
+    return in_place && r->count > 0 && is_exposed(call) && !native->between_nodes ? make_room_aside(call) : NULL;
 }
 
 /* By which the last reduction goes, or went. */
@@ -141,14 +159,90 @@ static gf_status run(struct gf_native_call *native, struct gf_reason *why)
     return status;
 }
 
+static const char *prepare_scatter(const struct call *call)
+{
+    const gf_mpi_counts *results = call->what->results;
+    size_t counts[GF_MAX_RANKS];
+
+    for (int rank = 0; rank < call->ranks; rank++) {
+        size_t count = results ? gf_mpi_count_at(*results, rank) : call->what->count / (size_t)call->ranks;
+
+        counts[rank] = count * gf_type_size(call->reduce.type);
+    }
+    return gf_between_reduce_scatter_prepare(call->by_messages, call->native.module, counts);
+}
+
+static const char no_memory[] = "host memory is exhausted";
+
+static const char *prepare_reduce(struct call *call)
+{
+    const struct gf_reduce *r = &call->reduce;
+    bool in_place = call->native.stage->send.user == MPI_IN_PLACE;
+
+    if (mca_coll_gpufifo_component.config.deterministic) {
+        return "its ranks are on several nodes, and messages do not keep their order";
+    }
+    call->by_messages = calloc(1, sizeof *call->by_messages);
+    if (!call->by_messages) {
+        return no_memory;
+    }
+    *call->by_messages = (struct gf_between_reduce){.send = r->send, .recv = r->recv, .first = r->first * gf_type_size(r->type),
+                                                    .overlaps = in_place && r->first > 0,
+                                                    .reducer = {.type = r->type, .op = r->op}};
+    return call->what->kind == GF_REDUCTION_SCATTER
+               ? prepare_scatter(call)
+               : gf_between_reduce_prepare(call->by_messages, call->native.module, call->what->root);
+}
+
+static const char *prepare_scan(struct call *call)
+{
+    const struct gf_reduce *r = &call->reduce;
+
+    call->scan_by_messages = calloc(1, sizeof *call->scan_by_messages);
+    if (!call->scan_by_messages) {
+        return no_memory;
+    }
+    *call->scan_by_messages = (struct gf_between_scan){.send = r->send, .recv = r->recv,
+                                                       .exclusive = call->what->kind == GF_REDUCTION_EXSCAN,
+                                                       .reducer = {.type = r->type, .op = r->op}};
+    return gf_between_scan_prepare(call->scan_by_messages, call->native.module);
+}
+
+/* What comes now is for the same by messages. */
+static const char *prepare_between_nodes(struct gf_native_call *native)
+{
+    struct call *call = (struct call *)native;
+
+    return is_scan(call) ? prepare_scan(call) : prepare_reduce(call);
+}
+
+static int run_between_nodes(struct gf_native_call *native)
+{
+    struct call *call = (struct call *)native;
+
+    gf_pvars_count(&mca_coll_gpufifo_component.pvars, GF_PATH_MESSAGES, gf_native_bytes(native->stage));
+    return is_scan(call) ? gf_between_scan_run(call->scan_by_messages, native->module, native->function)
+                         : gf_between_reduce_run(call->by_messages, native->module, native->function);
+}
+
+static void release_messages(struct call *call)
+{
+    gf_between_reduce_release(call->by_messages);
+    gf_between_scan_release(call->scan_by_messages);
+    free(call->by_messages);
+    free(call->scan_by_messages);
+}
+
 bool gf_reduction_run(struct gf_stage_call *stage, const struct gf_reduction_call *what, const char *function,
                       mca_coll_base_module_t *module)
 {
     struct call call = {.native = {.stage = stage, .module = (mca_coll_gpufifo_module_t *)module, .function = function,
-                                   .describe = describe, .run = run},
+                                   .describe = describe, .run = run, .run_between_nodes = run_between_nodes,
+                                   .prepare_between_nodes = prepare_between_nodes},
                         .what = what, .reduce = {.name = function}};
     bool done = gf_native_call_run(&call.native);
 
+    release_messages(&call);
     release_aside(&call.aside);
     return done;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Reductions other than the blocking allreduce, natively: from the peers' own buffers, which all ranks have mapped
- * (core/reduction.h). Only where coll_gpufifo_mapped asks for it; the blocking forms, and as flights (flight.h) the non-blocking
- * and persistent ones.
+ * (core/reduction.h), or, the blocking ones where ranks are on several nodes, by messages (between/reduce.h, between/scan.h).
+ * Only where coll_gpufifo_mapped asks for it; the blocking forms, and as flights (flight.h) the non-blocking and persistent ones.
  *
  * MPI's own types and operations, which the kernels know. Where a rank cannot, by its memory or its device, all stage.
  */
@@ -22,6 +22,7 @@ struct gf_reduction_call {
     int root;                          /* REDUCE */
     size_t first;                      /* SCATTER: this rank's part of the result begins with this element */
     size_t count;                      /* elements of a rank's contribution, the same on all ranks */
+    const gf_mpi_counts *results;      /* SCATTER: by rank, elements of its result; null: as many for each */
     ompi_datatype_t *type;
     ompi_op_t *op;
 };

@@ -20,28 +20,20 @@
 #ifndef GF_MCA_BETWEEN_ALLREDUCE_H
 #define GF_MCA_BETWEEN_ALLREDUCE_H
 
-#include "base/types.h"
+#include "mca_coll_gpufifo/between/reducer.h"
 #include "mca_coll_gpufifo/between/spread.h"
-
-struct gf_device_piece;                /* device_memory.h */
-struct gf_stage_lane;                  /* stage_pool.h */
-struct gf_stage_pool;
 
 /* One call. Zeroed by the caller before prepare; ended by release in any case. */
 struct gf_between_allreduce {
     struct gf_mapped_buffer send, recv;      /* equal in place */
     size_t count;                      /* elements, > 0 */
-    enum gf_type type;                 /* an allowed pair, that the device's kernels know */
-    enum gf_op op;
+    struct gf_reducer reducer;         /* whose lane is null on a rank that is on no rail */
     struct gf_places places;
     int rails;
-    struct gf_stage_pool *pool;
-    struct gf_stage_lane *lane;        /* for its kernels; null: this rank is on no rail */
-    struct gf_device_piece *piece;     /* memory for what the others send; null: none is needed */
-    struct gf_mapped_buffer scratch;
 };
 
-/* Before the ranks agree: what this rank needs. Null, or why it cannot. The fields down to `op` are the caller's. */
+/* Before the ranks agree: what this rank needs. Null, or why it cannot. send, recv, count, and type and operation of the
+ * reducer are the caller's. */
 const char *gf_between_allreduce_prepare(struct gf_between_allreduce *a, mca_coll_gpufifo_module_t *module);
 
 /* Collective, when all have agreed; no message is under way when it returns. MPI_SUCCESS, or an error of MPI that was reported:

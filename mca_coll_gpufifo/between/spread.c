@@ -137,6 +137,18 @@ void gf_places_find(struct gf_places *places, const struct gf_agree_map *map, in
     }
 }
 
+int gf_places_rails(const struct gf_places *places, int nodes)
+{
+    int rails = gf_places_members(places, 0);
+
+    for (int node = 1; node < nodes; node++) {
+        int members = gf_places_members(places, node);
+
+        rails = members < rails ? members : rails;
+    }
+    return rails;
+}
+
 /* Who receives that rank's block for this node. */
 static int receiver_at(const struct gf_places *places, int node, int origin)
 {

@@ -29,6 +29,9 @@ static inline int gf_places_members(const struct gf_places *places, int node)
     return places->first[node + 1] - places->first[node];
 }
 
+/* How many ranks the node with the fewest has: so many ranks of each node share what crosses between nodes. */
+int gf_places_rails(const struct gf_places *places, int nodes);
+
 /* One call. */
 struct gf_between {
     const struct gf_exchange *x;       /* whose own part is done elsewhere */

@@ -89,7 +89,7 @@ static const char *reason_against_messages(struct call *call)
     }
     *call->messages = (struct gf_between_allreduce){
         .send = buffer_of(call, call->send, &call->from), .recv = buffer_of(call, call->recv, &call->to), .count = call->count,
-        .type = call->type, .op = call->op};
+        .reducer = {.type = call->type, .op = call->op}};
     return gf_between_allreduce_prepare(call->messages, call->module);
 }
 

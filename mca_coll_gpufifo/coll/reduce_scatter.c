@@ -34,11 +34,11 @@ static struct gf_stage_call reduce_scatter(ompi_communicator_t *comm, const void
     return describe(sbuf, rbuf, sum(rcounts, ompi_comm_size(comm)), gf_mpi_count_at(rcounts, ompi_comm_rank(comm)), type);
 }
 
-static struct gf_reduction_call scatter_by_counts(ompi_communicator_t *comm, gf_mpi_counts rcounts, ompi_datatype_t *type,
-                                                  ompi_op_t *op)
+static struct gf_reduction_call scatter_by_counts(ompi_communicator_t *comm, const gf_mpi_counts *rcounts,
+                                                  ompi_datatype_t *type, ompi_op_t *op)
 {
-    return (struct gf_reduction_call){.kind = GF_REDUCTION_SCATTER, .first = sum(rcounts, ompi_comm_rank(comm)),
-                                      .count = sum(rcounts, ompi_comm_size(comm)), .type = type, .op = op};
+    return (struct gf_reduction_call){.kind = GF_REDUCTION_SCATTER, .first = sum(*rcounts, ompi_comm_rank(comm)),
+                                      .count = sum(*rcounts, ompi_comm_size(comm)), .results = rcounts, .type = type, .op = op};
 }
 
 int gf_coll_reduce_scatter(const void *sbuf, void *rbuf, gf_mpi_counts rcounts, ompi_datatype_t *type, ompi_op_t *op,
@@ -51,7 +51,7 @@ int gf_coll_reduce_scatter(const void *sbuf, void *rbuf, gf_mpi_counts rcounts, 
         call = reduce_scatter(comm, sbuf, rbuf, rcounts, type);
     }
     if (gf_native_is_asked_for()) {
-        const struct gf_reduction_call what = scatter_by_counts(comm, rcounts, type, op);
+        const struct gf_reduction_call what = scatter_by_counts(comm, &rcounts, type, op);
 
         if (gf_reduction_does(&call, &what, "MPI_Reduce_scatter", module)) {
             return call.result;
@@ -90,7 +90,7 @@ int gf_coll_ireduce_scatter(const void *sbuf, void *rbuf, gf_mpi_counts rcounts,
         call = reduce_scatter(comm, sbuf, rbuf, rcounts, type);
     }
     if (gf_native_is_asked_for()) {
-        const struct gf_reduction_call what = scatter_by_counts(comm, rcounts, type, op);
+        const struct gf_reduction_call what = scatter_by_counts(comm, &rcounts, type, op);
 
         if (gf_reduction_departs(&call, &what, &saved, GF_NATIVE_NONBLOCKING, "MPI_Ireduce_scatter", request)) {
             return call.result;
@@ -114,7 +114,7 @@ int gf_coll_reduce_scatter_init(const void *sbuf, void *rbuf, gf_mpi_counts rcou
         call = reduce_scatter(comm, sbuf, rbuf, rcounts, type);
     }
     if (gf_native_is_asked_for()) {
-        const struct gf_reduction_call what = scatter_by_counts(comm, rcounts, type, op);
+        const struct gf_reduction_call what = scatter_by_counts(comm, &rcounts, type, op);
 
         if (gf_reduction_departs(&call, &what, &later, GF_NATIVE_PERSISTENT, "MPI_Reduce_scatter_init", request)) {
             return call.result;

@@ -10,6 +10,7 @@ here=$(cd "$runs_folder" && pwd)
 nodes=$here/own_node.sh
 exchange=$GF_BUILDDIR/tests/mpi/test_exchange
 allreduce=$GF_BUILDDIR/tests/mpi/test_allreduce
+reductions=$GF_BUILDDIR/tests/mpi/test_reductions
 property=$GF_BUILDDIR/tests/property/collectives_property
 paths=messages,pt2pt_staged,pt2pt_pulled,pt2pt_agent,pt2pt_piped
 chunks="pipe_bytes=2000 pipe_chunk_bytes=65536"
@@ -46,9 +47,33 @@ run_prints "a rank's share of it is shorter than coll_gpufifo_between_bytes" 4 v
 run 4 between_bytes=4096 "$nodes" "a b b a" "$allreduce" path=$paths,staged limit=65536 sizes
 run 3 between_nodes=messages deterministic=1 "$nodes" "a b b" "$allreduce" path=staged limit=4096 sizes
 
+# The other reductions, likewise: as long as one segment of a scan, and longer than all that are under way at a time.
+run 2 between_nodes=messages "$nodes" "a b" "$reductions" path=$paths random repeated
+run 4 +weak between_nodes=messages "$nodes" "a b b a" "$reductions" path=$paths seed=2 random reuse repeated
+run 4 between_nodes=messages "$nodes" "a b b a" "$reductions" path=$paths,staged,local seed=3 rounds=80 communicators mixed
+# shellcheck disable=SC2086
+run 3 between_nodes=messages $chunks "$nodes" "a b a" "$reductions" path=$paths seed=4 most=20000 random
+# shellcheck disable=SC2086
+run 6 +weak between_nodes=messages $chunks "$nodes" "a b a a c b" "$reductions" path=$paths seed=5 rounds=80 random repeated
+# shellcheck disable=SC2086
+run 2 +team=3 +blocks=16 between_nodes=messages $chunks "$nodes" "a b" "$reductions" path=messages,pt2pt_staged,pt2pt_piped \
+    seed=6 most=300000 rounds=30 random
+run 3 between_nodes=messages "$nodes" "a b c" "$reductions" path=$paths seed=7 rounds=80 random long
+run 4 between_nodes=messages "$nodes" "a b b a" "$reductions" path=$paths seed=8 long
+run_prints "its blocks are shorter than coll_gpufifo_between_bytes" 4 verbose=2 between_bytes=3000 "$nodes" "a b b a" \
+    "$reductions" path=$paths,staged seed=8 random
+run 4 "$nodes" "a b b a" "$reductions" path=staged seed=9 rounds=40 random
+run 3 between_nodes=off "$nodes" "a b b" "$reductions" path=staged seed=9 rounds=20 random
+run_prints "MPI_Reduce_scatter.*messages do not keep their order" 3 verbose=2 between_nodes=messages deterministic=1 \
+    "$nodes" "a b b" "$reductions" path=$paths,staged seed=10 rounds=60 random repeated
+
 # Counts that disagree; ranks with host memory among them; a rank without data among host ranks.
 run_fails "rank [12] sends 40 bytes to rank 0, which expects 44: pass counts and datatypes that agree" 3 between_nodes=messages \
     "$nodes" "a b a" "$exchange" disagree
+for what in 0 1 2 3 4; do
+    run_fails "rank [012] sends 40 bytes to rank [01], which expects 44: pass counts and datatypes that agree" 3 \
+        between_nodes=messages "$nodes" "a b a" "$reductions" what=$what disagree
+done
 run 3 between_nodes=messages "$nodes" "a b b" tests/mpi/test_mixed 4
 run 3 between_nodes=messages "$nodes" "a b b" "$exchange" path=$paths,staged empty
 
@@ -63,6 +88,9 @@ run_prints "no device memory to put aside what is sent" 4 verbose=2 between_node
     "$nodes" "a b b a" "$exchange" path=$paths,staged rounds=40 random
 run_prints "no device memory for what other ranks send" 4 verbose=2 between_nodes=messages fault=device_alloc:1+@1 \
     "$nodes" "a b b a" "$allreduce" path=staged limit=4096 sizes
+
+run_prints "no device memory for what other ranks send" 4 verbose=2 between_nodes=messages fault=device_alloc:2+@1 \
+    "$nodes" "a b b a" "$reductions" path=$paths,staged seed=11 rounds=40 random
 
 # What fails later does so at one rank, which takes part all the same: nobody hangs, who lacks its data gets an error, too, and
 # the calls after it go well. By the number of the pass another call, or another of its steps, is hit.
@@ -83,6 +111,21 @@ done
 fails between_message:4@3 $chunks
 fails launch:1@2
 fails launch:2@1
+reductions_fail() {
+    fault=$1
+    shift
+    run_prints "made to fail by the fault setting" 4 between_nodes=messages fault="$fault" "$@" "$nodes" "a b b a" \
+        "$reductions" path=$paths seed=12 rounds=30 failing
+}
+for pass in 1 7 20 41 60 77 90; do
+    reductions_fail between_message:$pass@1
+done
+# shellcheck disable=SC2086
+reductions_fail between_message:33@2 $chunks
+for pass in 1 4 9 14; do
+    reductions_fail launch:$pass@0
+done
+reductions_fail between_message:5+@3
 run_prints "made to fail by the fault setting" 4 between_nodes=messages fault=between_message:2+@2 "$nodes" "a b b a" \
     "$exchange" rounds=0 failing
 

@@ -6,7 +6,8 @@
  *
  * Usage: test_reductions [path=NAME] [rounds=N] [seed=N] [most=ELEMENTS] PART...
  * with the parts random (in buffers that stay), reuse (in buffers that come and go), mixed (some ranks have host buffers),
- * communicators
+ * communicators, long (of more bytes than are under way at a time), repeated (with the same bits each time), disagree (in the
+ * count of the call what=N, which is an error), failing (by the fault setting, once at some rank at least)
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,9 @@ struct test {
     uint64_t common, own;          /* random numbers: of all ranks, and of this one */
     int most;                      /* elements of a part */
     bool mixed;
+    bool may_fail;                 /* calls may, as MPI tells this rank */
+    int failed;                    /* calls at this rank */
+    enum what what;                /* in which ranks disagree */
     MPI_Comm comm;
     int rank, ranks;               /* in comm */
     uint64_t call;
@@ -83,12 +87,10 @@ static bool scatters(const struct call *c)
     return c->what == REDUCE_SCATTER || c->what == REDUCE_SCATTER_BLOCK;
 }
 
-static void draw_call(struct test *t, struct call *c)
+/* What this rank gives and gets, by the counts. */
+static void find_parts(const struct test *t, struct call *c)
 {
-    *c = (struct call){ .what = (enum what)draw(&t->common, WHATS), .root = draw(&t->common, t->ranks), .inputs = t->ranks };
-    draw_type(t, c);
-    draw_counts(t, c);
-    c->in_place = draw(&t->common, 2) && (c->what != REDUCE || t->rank == c->root);
+    c->inputs = t->ranks;
     c->got = (size_t)c->counts[t->rank];
     c->given = c->got;
     if (scatters(c)) {
@@ -103,6 +105,15 @@ static void draw_call(struct test *t, struct call *c)
         c->inputs = c->what == SCAN ? t->rank + 1 : t->rank;
         c->got = c->inputs > 0 ? c->got : 0;
     }
+}
+
+static void draw_call(struct test *t, struct call *c)
+{
+    *c = (struct call){ .what = (enum what)draw(&t->common, WHATS), .root = draw(&t->common, t->ranks) };
+    draw_type(t, c);
+    draw_counts(t, c);
+    c->in_place = draw(&t->common, 2) && (c->what != REDUCE || t->rank == c->root);
+    find_parts(t, c);
 }
 
 /* Who gets nothing of a reduce may pass what it likes. */
@@ -171,8 +182,12 @@ static void check_call(struct test *t, const struct call *c, struct buffer *send
     int result = call_mpi(t, c, c->in_place ? MPI_IN_PLACE : send->data, recv_argument(t, c, recv));
 
     spoil(t, c, send, sent);
-    harness_check(t->h, result == MPI_SUCCESS, "call %llu, %s: result %d", (unsigned long long)t->call, names[c->what], result);
-    check_result(t, c, recv, image);
+    t->failed += result != MPI_SUCCESS;
+    harness_check(t->h, result == MPI_SUCCESS || t->may_fail, "call %llu, %s: result %d", (unsigned long long)t->call,
+                  names[c->what], result);
+    if (result == MPI_SUCCESS) {
+        check_result(t, c, recv, image);
+    }
     buffer_read(send, got);
     harness_check(t->h, memcmp(got, sent, send->bytes) == 0, "call %llu, %s: the send buffer has changed",
                   (unsigned long long)t->call, names[c->what]);
@@ -215,6 +230,30 @@ static void check_rounds(struct test *t, int rounds, bool stay)
     }
 }
 
+/* Of each kind, in place and not. */
+static void check_long(struct test *t)
+{
+    enum { ELEMENTS = 1500000 };
+    struct buffer send = { 0 }, recv = { 0 };
+
+    for (int i = 0; i < 2 * WHATS; i++) {
+        struct call c = { .what = (enum what)(i / 2), .root = i % t->ranks, .type = test_type_find("MPI_INT"),
+                          .op = test_op_find("MPI_SUM") };
+
+        c.in_place = i % 2 && (c.what != REDUCE || t->rank == c.root);
+        for (int r = 0; r < t->ranks; r++) {
+            c.counts[r] = scatters(&c) ? ELEMENTS / t->ranks : ELEMENTS;
+        }
+        t->call++;
+        find_parts(t, &c);
+        renew(t, &send, c.type, c.given, true);
+        renew(t, &recv, c.type, c.given, true);
+        check_call(t, &c, &send, &recv);
+    }
+    buffer_destroy(&send, "long");
+    buffer_destroy(&recv, "long");
+}
+
 static void enter_comm(struct test *t, MPI_Comm comm)
 {
     t->comm = comm;
@@ -241,6 +280,67 @@ static void check_communicators(struct test *t, int rounds)
     t->common = common;            /* the groups have drawn unlike numbers of them */
 }
 
+/* No rank hangs; who is told of no error has the right data; and what follows goes well. */
+static void check_failing(struct test *t, int rounds)
+{
+    MPI_Comm_set_errhandler(t->comm, MPI_ERRORS_RETURN);
+    t->may_fail = true;
+    check_rounds(t, rounds, false);
+    t->may_fail = false;
+    MPI_Comm_set_errhandler(t->comm, MPI_ERRORS_ARE_FATAL);
+    MPI_Allreduce(MPI_IN_PLACE, &t->failed, 1, MPI_INT, MPI_SUM, t->comm);
+    harness_check(t->h, t->failed > 0, "no call has failed at any rank");
+}
+
+/* Some rank expects more than it is sent. */
+static void check_disagreement(const struct test *t)
+{
+    struct call c = { .what = t->what, .type = test_type_find("MPI_FLOAT"), .op = test_op_find("MPI_SUM") };
+    bool more = (t->what == SCAN || t->what == EXSCAN) != (t->rank == 0);
+    struct buffer send, recv;
+
+    buffer_create(t->h, &send, GPUFIFO_MEMORY_DEVICE, 4096, 0);
+    buffer_create(t->h, &recv, GPUFIFO_MEMORY_DEVICE, 4096, 0);
+    for (int r = 0; r < t->ranks; r++) {
+        c.counts[r] = more ? 11 : 10;
+    }
+    call_mpi(t, &c, send.data, recv.data);
+    buffer_destroy(&send, "disagreement");
+    buffer_destroy(&recv, "disagreement");
+}
+
+/* Sums that depend on the order in which they are made. */
+static void check_repeated(struct test *t)
+{
+    enum { ELEMENTS = 5000, TIMES = 4 };
+    float numbers[ELEMENTS], got[TIMES][ELEMENTS];
+    const size_t bytes = sizeof numbers;
+    struct buffer send, recv;
+
+    buffer_create(t->h, &send, GPUFIFO_MEMORY_DEVICE, bytes, 0);
+    buffer_create(t->h, &recv, GPUFIFO_MEMORY_DEVICE, bytes, 0);
+    for (int i = 0; i < ELEMENTS; i++) {
+        numbers[i] = (float)draw(&t->own, 1 << 24) / (float)(1 + draw(&t->own, 1000));
+    }
+    buffer_write(&send, numbers);
+    for (int what = 0; what < WHATS; what++) {
+        struct call c = { .what = (enum what)what, .type = test_type_find("MPI_FLOAT"), .op = test_op_find("MPI_SUM") };
+
+        for (int r = 0; r < t->ranks; r++) {
+            c.counts[r] = scatters(&c) ? ELEMENTS / t->ranks : ELEMENTS;
+        }
+        for (int i = 0; i < TIMES; i++) {
+            memset(got[i], 0, bytes);
+            buffer_write(&recv, got[i]);
+            call_mpi(t, &c, send.data, recv.data);
+            buffer_read(&recv, got[i]);
+            harness_check(t->h, memcmp(got[i], got[0], bytes) == 0, "%s: other bits the %d. time", names[what], i + 1);
+        }
+    }
+    buffer_destroy(&send, "repeated");
+    buffer_destroy(&recv, "repeated");
+}
+
 static void run_part(void *ctx, const char *part, const struct parts *parts)
 {
     struct test *t = ctx;
@@ -253,16 +353,37 @@ static void run_part(void *ctx, const char *part, const struct parts *parts)
         check_rounds(t, rounds, false);
     } else if (strcmp(part, "communicators") == 0) {
         check_communicators(t, rounds);
+    } else if (strcmp(part, "long") == 0) {
+        check_long(t);
+    } else if (strcmp(part, "repeated") == 0) {
+        check_repeated(t);
+    } else if (strcmp(part, "disagree") == 0) {
+        check_disagreement(t);
+    } else if (strcmp(part, "failing") == 0) {
+        check_failing(t, rounds);
     } else {
-        harness_check(t->h, false, "there is no part \"%s\": random, reuse, mixed, communicators", part);
+        harness_check(t->h, false, "there is no part \"%s\": random, reuse, mixed, communicators, long, repeated, disagree, "
+                      "failing", part);
     }
+}
+
+static bool set(void *ctx, const char *name, uint64_t value)
+{
+    struct test *t = ctx;
+
+    if (strcmp(name, "what") != 0 || value >= WHATS) {
+        return false;
+    }
+    t->what = (enum what)value;
+    return true;
 }
 
 int main(int argc, char **argv)
 {
     struct harness h;
     struct test t = { .h = &h, .most = 3000 };
-    struct parts parts = { .ctx = &t, .run = run_part, .rounds = 150, .common = &t.common, .own = &t.own, .most = &t.most };
+    struct parts parts = { .ctx = &t, .run = run_part, .set = set, .rounds = 150,
+                           .common = &t.common, .own = &t.own, .most = &t.most };
 
     harness_start(&h, argc, argv, MPI_THREAD_SINGLE);
     harness_need(&h, h.ranks <= PEERS ? MPI_SUCCESS : MPI_ERR_ARG, "at most 16 ranks");
