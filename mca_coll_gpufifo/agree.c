@@ -50,9 +50,12 @@ static const char *reason_against(mca_coll_gpufifo_module_t *module, struct gf_r
     return several ? reason_against_nodes(module, differ) : NULL;
 }
 
-static void stage_for_ever(mca_coll_gpufifo_module_t *module, enum gf_log_level level, const char *why)
+static void stage_for_ever(mca_coll_gpufifo_module_t *module, enum gf_agree_failure failure, enum gf_log_level level,
+                           const char *why)
 {
-    if (!__atomic_exchange_n(&module->never_native, true, __ATOMIC_ACQ_REL)) {
+    uint32_t none = 0;
+
+    if (__atomic_compare_exchange_n(&module->never_native, &none, (uint32_t)failure, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         gf_log(&mca_coll_gpufifo_component.log, level, "%s: staged through host memory, because %s",
                gf_mpi_comm_name(module->comm), why);
     }
@@ -61,12 +64,12 @@ static void stage_for_ever(mca_coll_gpufifo_module_t *module, enum gf_log_level 
 /* One rank's warning is enough for a person; the others say it where paths are asked for. */
 void gf_agree_give_up(mca_coll_gpufifo_module_t *module, const char *why)
 {
-    stage_for_ever(module, ompi_comm_rank(module->comm) == 0 ? GF_LOG_WARN : GF_LOG_PATH, why);
+    stage_for_ever(module, GF_AGREE_UNSEEN, ompi_comm_rank(module->comm) == 0 ? GF_LOG_WARN : GF_LOG_PATH, why);
 }
 
 void gf_agree_freed(mca_coll_gpufifo_module_t *module)
 {
-    stage_for_ever(module, GF_LOG_PATH, "a rank had host memory in a call of it, and has freed it since");
+    stage_for_ever(module, GF_AGREE_FREED, GF_LOG_PATH, "a rank had host memory in a call of it, and has freed it since");
 }
 
 /* Can this communicator never be native? Then it is staged from now on. */
@@ -78,7 +81,7 @@ static bool can_never_be_native(mca_coll_gpufifo_module_t *module)
     if (why == differ.text) {
         gf_agree_give_up(module, why);
     } else if (why) {
-        stage_for_ever(module, GF_LOG_PATH, why);     /* nothing is amiss */
+        stage_for_ever(module, GF_AGREE_UNSEEN, GF_LOG_PATH, why);     /* nothing is amiss */
     }
     return why != NULL;
 }

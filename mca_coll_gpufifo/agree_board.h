@@ -25,7 +25,7 @@ struct gf_agree_line {
 };
 
 enum gf_agree_failure {
-    GF_AGREE_UNSEEN = 1,         /* a rank cannot see its board */
+    GF_AGREE_UNSEEN = 1,         /* there can be none, or a rank cannot see its board */
     GF_AGREE_FREED               /* a rank has freed the communicator before it saw its board */
 };
 

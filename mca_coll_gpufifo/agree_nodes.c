@@ -9,6 +9,14 @@
 #include "mca_coll_gpufifo/ballot.h"
 #include "mca_coll_gpufifo/mailbox.h"
 
+/* Of the ballot's NEVER: this rank has a board and says so, or came to it by itself. */
+static uint32_t why_never(const mca_coll_gpufifo_module_t *module)
+{
+    uint32_t failure = gf_arming_failure(module);
+
+    return failure ? failure : module->never_native;
+}
+
 /* A question names the board of who asks, and so does the answer NO: one to a communicator that is gone is no answer to the next
  * one of its name. */
 static void send_word(void *ctx, int node, enum gf_ballot_word word, uint64_t call)
@@ -19,6 +27,7 @@ static void send_word(void *ctx, int node, enum gf_ballot_word word, uint64_t ca
     message.word = (int32_t)word;
     message.call = call;
     message.node = module->agree->map->node;
+    message.why = word == GF_BALLOT_NEVER ? (int32_t)why_never(module) : 0;
     if (word == GF_BALLOT_ASK) {
         message.board = module->agree->name;
     } else if (word == GF_BALLOT_NO) {
@@ -68,6 +77,7 @@ static void answer_never(mca_coll_gpufifo_module_t *module, const struct gf_mail
     struct gf_mail_message message = gf_mailbox_message(module, GF_MAIL_BALLOT);
 
     message.word = GF_BALLOT_NEVER;
+    message.why = (int32_t)why_never(module);
     message.call = yes->call;
     if (map && yes->node > 0 && yes->node < map->nodes) {
         gf_mailbox_post(module, &message, map->leaders[yes->node]);
@@ -98,7 +108,8 @@ bool gf_agree_nodes_hear(mca_coll_gpufifo_module_t *module, const struct gf_mail
     if (agree->ballot->never) {
         uint32_t none = 0;                 /* what it failed of first is the reason */
 
-        (void)atomic_compare_exchange_strong(&agree->board->failed, &none, GF_AGREE_UNSEEN);
+        (void)atomic_compare_exchange_strong(&agree->board->failed, &none,
+                                             message->word == GF_BALLOT_NEVER ? (uint32_t)message->why : module->never_native);
     }
     return gf_ballot_answer(agree->ballot, passed(module));
 }

@@ -15,20 +15,21 @@ static bool leads(const mca_coll_gpufifo_module_t *module)
     return ompi_comm_rank(module->comm) == 0;
 }
 
-static bool has_failed(const struct gf_agree *agree)
+uint32_t gf_arming_failure(const mca_coll_gpufifo_module_t *module)
 {
-    return atomic_load_explicit(&agree->board->failed, memory_order_acquire) != 0;
+    return module->agree ? atomic_load_explicit(&module->agree->board->failed, memory_order_acquire)
+                         : __atomic_load_n(&module->never_native, __ATOMIC_ACQUIRE);
 }
 
-static struct gf_mail_message never(const mca_coll_gpufifo_module_t *module, enum gf_agree_failure why)
+static struct gf_mail_message never(const mca_coll_gpufifo_module_t *module, uint32_t why)
 {
     struct gf_mail_message message = gf_mailbox_message(module, GF_MAIL_NEVER);
 
-    message.word = (int32_t)why;
+    message.why = (int32_t)why;
     return message;
 }
 
-static void refuse_all(const mca_coll_gpufifo_module_t *module, enum gf_agree_failure why)
+static void refuse_all(const mca_coll_gpufifo_module_t *module, uint32_t why)
 {
     struct gf_mail_message refusal = never(module, why);
 
@@ -38,7 +39,7 @@ static void refuse_all(const mca_coll_gpufifo_module_t *module, enum gf_agree_fa
 }
 
 /* At the leader of a node. */
-static void refuse_members(const mca_coll_gpufifo_module_t *module, enum gf_agree_failure why)
+static void refuse_members(const mca_coll_gpufifo_module_t *module, uint32_t why)
 {
     struct gf_mail_message refusal = never(module, why);
 
@@ -48,13 +49,17 @@ static void refuse_members(const mca_coll_gpufifo_module_t *module, enum gf_agre
 }
 
 /* Who asks after all were refused, or where this rank came to that by itself, gets an answer of its own: one a question, for all
- * may ask. */
-static void refuse(const mca_coll_gpufifo_module_t *module, const struct gf_mail_message *question)
+ * may ask. False: no reason to refuse. */
+static bool refuse(const mca_coll_gpufifo_module_t *module, const struct gf_mail_message *question)
 {
-    struct gf_mail_message refusal = never(module, GF_AGREE_UNSEEN);
+    uint32_t failure = gf_arming_failure(module);
+    struct gf_mail_message refusal = never(module, failure);
 
     refusal.call = question->call;
-    gf_mailbox_answer(question, &refusal);
+    if (failure) {
+        gf_mailbox_answer(question, &refusal);
+    }
+    return failure != 0;
 }
 
 /* At the leader of a node, whose board there is now. */
@@ -88,7 +93,7 @@ static void arm_as_leader(mca_coll_gpufifo_module_t *module)
 }
 
 /* The board of this message is not for this rank, or not for all of this node: nobody can be native. */
-static void tell_never(const mca_coll_gpufifo_module_t *module, enum gf_agree_failure why, const struct gf_segment_name *board,
+static void tell_never(const mca_coll_gpufifo_module_t *module, uint32_t why, const struct gf_segment_name *board,
                        int rank)
 {
     struct gf_mail_message message = never(module, why);
@@ -112,8 +117,8 @@ static void arm_as_node(mca_coll_gpufifo_module_t *module, const struct gf_mail_
     if (module->agree) {
         module->agree->first = announced->board;
     }
-    if (module->agree == NULL || has_failed(module->agree)) {
-        tell_never(module, GF_AGREE_UNSEEN, &announced->board, 0);
+    if (gf_arming_failure(module)) {
+        tell_never(module, gf_arming_failure(module), &announced->board, 0);
     }
 }
 
@@ -130,7 +135,7 @@ static void attach_as_member(mca_coll_gpufifo_module_t *module, const struct gf_
 
 /* At the leader of a node: somebody cannot see its board, or, if it is the communicator's leader, another node cannot have one;
  * or a rank has freed the communicator. The board is marked first, for those who see it. */
-static void fail_board(mca_coll_gpufifo_module_t *module, const struct gf_segment_name *board, enum gf_agree_failure failure)
+static void fail_board(mca_coll_gpufifo_module_t *module, const struct gf_segment_name *board, uint32_t failure)
 {
     struct gf_agree *agree = module->agree;
 
@@ -146,11 +151,11 @@ static void fail_board(mca_coll_gpufifo_module_t *module, const struct gf_segmen
     }
 }
 
-/* Who sees a board learns of its failure there, or as the verdict; who does not has been waiting for an answer. One to a request
- * for an earlier communicator of the same name is none. */
+/* Who sees a board learns of its failure there, or as the verdict; who does not, and has asked, has been waiting for an answer.
+ * One to a request for an earlier communicator of the same name is none, and who has not asked yet will be told when it asks. */
 static bool is_answer(const mca_coll_gpufifo_module_t *module, const struct gf_mail_message *message)
 {
-    return module->agree == NULL && (message->call == 0 || message->call == module->request);
+    return module->agree == NULL && module->request != 0 && (message->call == 0 || message->call == module->request);
 }
 
 static void accept_never(mca_coll_gpufifo_module_t *module, const struct gf_mail_message *message)
@@ -158,7 +163,8 @@ static void accept_never(mca_coll_gpufifo_module_t *module, const struct gf_mail
     if (!is_answer(module, message)) {
         return;
     }
-    if (message->word == GF_AGREE_FREED) {
+    module->request = 0;
+    if (message->why == GF_AGREE_FREED) {
         gf_agree_freed(module);
     } else {
         gf_agree_give_up(module, "its ranks cannot share memory (separate containers, or no memory left?)");
@@ -169,12 +175,10 @@ static void accept_never(mca_coll_gpufifo_module_t *module, const struct gf_mail
  * says of a board that this rank has not got is late, and about an earlier communicator. */
 static void accept_never_as_node(mca_coll_gpufifo_module_t *module, const struct gf_mail_message *message)
 {
-    enum gf_agree_failure why = (enum gf_agree_failure)message->word;
-
     if (module->agree) {
-        fail_board(module, &message->board, why);
+        fail_board(module, &message->board, (uint32_t)message->why);
     } else if (message->from == message->to.leader && is_answer(module, message)) {
-        refuse_members(module, why);
+        refuse_members(module, (uint32_t)message->why);
         accept_never(module, message);
     }
 }
@@ -192,7 +196,7 @@ static void handle_as_node(mca_coll_gpufifo_module_t *module, const struct gf_ma
 {
     switch (message->kind) {
     case GF_MAIL_REQUEST:
-        if (module->agree == NULL) {
+        if (!refuse(module, message) && module->agree == NULL) {
             request(module, 0);
         }
         break;
@@ -217,12 +221,10 @@ static void handle_as_member(mca_coll_gpufifo_module_t *module, const struct gf_
 void gf_arming_handle(mca_coll_gpufifo_module_t *module, const struct gf_mail_message *message)
 {
     if (leads(module)) {
-        if (message->kind == GF_MAIL_REQUEST && module->agree == NULL && module->never_native) {
-            refuse(module, message);
-        } else if (message->kind == GF_MAIL_REQUEST) {
+        if (message->kind == GF_MAIL_REQUEST && !refuse(module, message)) {
             arm_as_leader(module);
         } else if (message->kind == GF_MAIL_NEVER) {
-            fail_board(module, &message->board, (enum gf_agree_failure)message->word);
+            fail_board(module, &message->board, (uint32_t)message->why);
         }
         return;
     }

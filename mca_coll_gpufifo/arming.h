@@ -8,6 +8,10 @@
 
 #include "mca_coll_gpufifo/mail.h"
 
+/* Why this communicator stages for ever, enum gf_agree_failure: what its board says or, where there is none, this rank knows.
+ * 0: it need not, as far as this rank knows. */
+uint32_t gf_arming_failure(const mca_coll_gpufifo_module_t *module);
+
 /* A call of this rank wants the board: makes it, or asks for it. */
 void gf_arming_begin(mca_coll_gpufifo_module_t *module);
 

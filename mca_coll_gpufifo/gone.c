@@ -25,7 +25,7 @@ bool gf_gone_is(const struct gf_mail_message *message)
     if (!gf_mpi_comm_of_id(message->to.id, &comm)) {
         return false;
     }
-    return comm == NULL || (is_in_use(comm) && gf_mpi_same_comm_id(gf_mpi_comm_id_of(comm), message->to.id));
+    return comm == NULL || is_in_use(comm);
 }
 
 bool gf_gone_answer(const struct gf_mail_message *message, struct gf_mail_message *answer)
@@ -37,12 +37,13 @@ bool gf_gone_answer(const struct gf_mail_message *message, struct gf_mail_messag
     case GF_MAIL_ANNOUNCE:
     case GF_MAIL_NEVER:
         answer->kind = GF_MAIL_NEVER;
-        answer->word = GF_AGREE_FREED;
-        return message->kind != GF_MAIL_NEVER || message->word != GF_AGREE_FREED;    /* which is an answer like this one */
+        answer->why = GF_AGREE_FREED;
+        return message->kind != GF_MAIL_NEVER || message->why != GF_AGREE_FREED;     /* which is an answer like this one */
     case GF_MAIL_BALLOT:
         answer->kind = GF_MAIL_BALLOT;
         answer->node = message->word == GF_BALLOT_ASK;    /* the decider's, or any other: of a NO nobody asks whose it is */
         answer->word = message->word == GF_BALLOT_ASK ? GF_BALLOT_NO : GF_BALLOT_NEVER;
+        answer->why = GF_AGREE_FREED;
         return message->word == GF_BALLOT_ASK || message->word == GF_BALLOT_YES;
     }
     return false;

@@ -6,9 +6,11 @@
  * with host buffers would tell, and nobody waits for ever. What came before it was freed is answered then (gf_arming_leave).
  * tests/model/agree_nodes.pml has such ranks for the ballot, tests/unit/test_arming.c for the boards.
  *
- * Gone, or not yet made? Ranks agree on a communicator's number before any of them has made it, and while they do Open MPI's
- * table of communicators has an entry for it on all of them; so where there is none, or that of another communicator, it is
- * gone. Open MPI 5.0 and later: not known, as if not yet made.
+ * Gone, or not yet made? The ranks of a communicator that is made meet once more when all of them have put it into Open MPI's
+ * table of communicators, and nobody sends messages about it before. So only where the table has one under that number which is
+ * being made or freed is it too early to tell. Where there is none it is gone, and so it is where there is one in use: another of
+ * the same number, or that of which the next one is made, which has the place while the number is agreed upon. That may last: who
+ * makes it waits for who asks. Of communicators that Open MPI 5.0 and later make without another one it is not known.
  */
 #ifndef GF_MCA_GONE_H
 #define GF_MCA_GONE_H

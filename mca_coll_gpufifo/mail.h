@@ -26,7 +26,8 @@ struct gf_mail_message {
     int32_t from;                        /* sender's rank in MPI_COMM_WORLD */
     struct gf_segment_name board;        /* what an ANNOUNCE announces, and the others are about; zero: none */
     uint64_t call;                       /* a REQUEST's number, repeated by its own answer, a NEVER, 0: none; a BALLOT's */
-    int32_t word;                        /* a BALLOT's: enum gf_ballot_word; a NEVER's: enum gf_agree_failure */
+    int32_t word;                        /* a BALLOT's: enum gf_ballot_word */
+    int32_t why;                         /* of a NEVER, also the ballot's: enum gf_agree_failure */
     int32_t node;                        /* a BALLOT's: the sender's, in the communicator */
 };
 

@@ -75,18 +75,38 @@ static void handle(struct gf_mailbox *mailbox, mca_coll_gpufifo_module_t *module
     }
 }
 
-static mca_coll_gpufifo_module_t *find_module(const struct gf_mail_address *to)
+/* That process, by its rank in MPI_COMM_WORLD. By names: no process becomes known to Open MPI by this question. */
+static bool has_member(ompi_communicator_t *comm, int process)
+{
+    for (int rank = 0; rank < ompi_comm_size(comm); rank++) {
+        opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, rank);
+
+        if (name.jobid == OMPI_PROC_MY_NAME->jobid && (int)name.vpid == process) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One of the same name in which the sender is not is another one: this process has freed that which the message is about. */
+static bool is_for(const struct gf_mail_message *message, const mca_coll_gpufifo_module_t *module)
+{
+    if (OMPI_COMM_IS_INTER(module->comm) || ompi_comm_size(module->comm) != message->to.size) {
+        return false;
+    }
+    struct gf_mail_address here = address_of(module->comm);
+
+    return same_address(&here, &message->to) && has_member(module->comm, message->from);
+}
+
+static mca_coll_gpufifo_module_t *find_module(const struct gf_mail_message *message)
 {
     opal_list_t *modules = &mca_coll_gpufifo_component.modules;
     opal_list_item_t *item;
 
     for (item = opal_list_get_first(modules); item != opal_list_get_end(modules); item = opal_list_get_next(item)) {
-        mca_coll_gpufifo_module_t *module = gf_module_of(item);
-        if (!OMPI_COMM_IS_INTER(module->comm) && ompi_comm_size(module->comm) == to->size) {
-            struct gf_mail_address here = address_of(module->comm);
-            if (same_address(&here, to)) {
-                return module;
-            }
+        if (is_for(message, gf_module_of(item))) {
+            return gf_module_of(item);
         }
     }
     return NULL;
@@ -144,7 +164,7 @@ static void look_for_gone(struct gf_mailbox *mailbox)
 
         next = opal_list_get_next(item);
         /* One that is there by now gets its messages from the thread that makes it. */
-        if (!find_module(&message->to) && is_for_gone(message)) {
+        if (!find_module(message) && is_for_gone(message)) {
             opal_list_remove_item(&mailbox->waiting, item);
             OBJ_RELEASE(item);
         }
@@ -159,7 +179,7 @@ static void deliver(void *ctx, const struct gf_mail_message *message)
     mca_coll_gpufifo_module_t *module;
 
     opal_mutex_lock(&mca_coll_gpufifo_component.lock);
-    module = find_module(&message->to);
+    module = find_module(message);
     if (module) {
         handle(mailbox, module, message);
     } else if (!is_for_gone(message)) {
@@ -172,17 +192,15 @@ void gf_mailbox_deliver_waiting(mca_coll_gpufifo_module_t *module)
 {
     struct gf_mailbox *mailbox = mca_coll_gpufifo_component.mailbox;
     opal_list_item_t *item, *next;
-    struct gf_mail_address here;
 
-    if (mailbox == NULL || opal_list_is_empty(&mailbox->waiting) || OMPI_COMM_IS_INTER(module->comm)) {
+    if (mailbox == NULL || opal_list_is_empty(&mailbox->waiting)) {
         return;
     }
-    here = address_of(module->comm);
     opal_mutex_lock(&mca_coll_gpufifo_component.lock);
     for (item = opal_list_get_first(&mailbox->waiting); item != opal_list_get_end(&mailbox->waiting); item = next) {
         waiting_t *one = (waiting_t *)item;
         next = opal_list_get_next(item);
-        if (same_address(&one->message.to, &here)) {
+        if (is_for(&one->message, module)) {
             handle(mailbox, module, &one->message);
             opal_mutex_lock(&mailbox->lock);
             opal_list_remove_item(&mailbox->waiting, item);
@@ -199,6 +217,7 @@ void gf_mailbox_arm(mca_coll_gpufifo_module_t *module)
         gf_agree_give_up(module, "this process has no mailbox");
         return;
     }
+    gf_mailbox_progress();               /* what came about an earlier communicator of this name is no answer to this question */
     opal_mutex_lock(&mca_coll_gpufifo_component.lock);
     gf_arming_begin(module);
     opal_mutex_unlock(&mca_coll_gpufifo_component.lock);

@@ -12,11 +12,12 @@
  *                member → leader of its node → leader     I, or one of my node, cannot attach it, or have freed it
  *   BALLOT       between leaders of nodes                 a word of the ballot (ballot.h)
  *
- * A communicator is named by its number, its leader and its size. A message for one that this process has freed is answered
- * for it; one for one that it has not made yet waits; the next message of its kind from its sender for that name replaces it,
- * and a new communicator of that name gets it. That may then be a message about a freed one of that name, which does no harm: a
- * late REQUEST arms early, a late ANNOUNCE cannot be attached or arms early (agree.h), a late NEVER names another board than the
- * leader's, or makes another rank stage, and say so to the others, where it need not, and of a late word agree.h tells.
+ * A communicator is named by its number, its leader and its size, and has the sender. A message for one that this process has
+ * freed is answered for it; one for one that it has not made yet waits; the next message of its kind from its sender for that
+ * name replaces it, and a new communicator of that name gets it. That may then be a message about a freed one of that name, which
+ * does no harm: a late REQUEST arms early, a late ANNOUNCE cannot be attached or arms early (agree.h), and of a late word agree.h
+ * tells. A late NEVER names another board than the leader's, or counts only for who has asked, and before a rank asks it takes
+ * what has come; one that is later still makes it stage, and say so to the others, where it need not.
  *
  * The tag. Negative tags match MPI_ANY_TAG in no PML. Those below -9 belong to coll (blocking -10..-26, non-blocking
  * downwards from -27), io and topo; -2..-9 are free in Open MPI 4.1 to 6.0, and they survive the 24 bits that pml/ucx has for a

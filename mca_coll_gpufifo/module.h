@@ -124,7 +124,8 @@ typedef struct mca_coll_gpufifo_module_t {
     struct gf_agree *agree;            /* null until the communicator is armed; set by any thread (agree.h) */
     struct gf_agree_later later;       /* this rank's calls that wait for no verdict, also before it is armed */
     bool board_wanted;                 /* one of those has asked for the board */
-    uint64_t request;                  /* the number of the last one for it (mail.h); under the component's lock */
+    uint64_t request;                  /* the number of the last one for it (mail.h), 0: none, or it was refused; under the
+                                          component's lock */
     bool watched;                      /* somebody may look at our calls: the communicator is armed, or several threads may be
                                           in MPI */
     gf_comm *device_comm;              /* null until the first native call has ended */
@@ -134,7 +135,8 @@ typedef struct mca_coll_gpufifo_module_t {
     struct gf_log log;                 /* of device_comm: lines that are the same on all ranks come from rank 0 only */
     bool told_between_nodes[2];        /* the log has told of a call between nodes: a staged one, one by messages (native.c) */
     bool told_staged;                  /* the log has told of a staged call (stage.c); under the component's lock */
-    bool never_native;                 /* decided by all ranks: stage for ever; the reason was logged */
+    uint32_t never_native;             /* decided by all ranks: stage for ever; enum gf_agree_failure, or 0; the reason was
+                                          logged */
 } mca_coll_gpufifo_module_t;
 OBJ_CLASS_DECLARATION(mca_coll_gpufifo_module_t);
 

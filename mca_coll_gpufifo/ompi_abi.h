@@ -119,17 +119,24 @@ static inline bool gf_mpi_same_comm_id(struct gf_mpi_comm_id a, struct gf_mpi_co
     return a.words[0] == b.words[0] && a.words[1] == b.words[1];
 }
 
-/* Under the number, the communicator that has it, is being made or is being freed, or, while its number is agreed upon, another
- * one, of which it is made; null: none. False: that is not known here. */
+/* What Open MPI's table has under the number: the communicator that has it, is being made or is being freed, or another one, with
+ * which 4.1 keeps the place while the number is agreed upon; null: none. False: that is not known here, of communicators that are
+ * made without another one (MPI_Comm_create_from_group), to which the table gives no places by number. */
 static inline bool gf_mpi_comm_of_id(struct gf_mpi_comm_id id, ompi_communicator_t **comm)
 {
 #if OMPI_MAJOR_VERSION == 4
     *comm = (ompi_communicator_t *)opal_pointer_array_get_item(&ompi_mpi_communicators, (int)id.words[0]);
     return true;
 #else
-    (void)id;
     *comm = NULL;
-    return false;
+    if (id.words[0] != 0) {
+        return false;
+    }
+    *comm = (ompi_communicator_t *)opal_pointer_array_get_item(&ompi_mpi_communicators, (int)id.words[1]);
+    if (*comm == (ompi_communicator_t *)OMPI_COMM_SENTINEL) {
+        *comm = NULL;                  /* keeps the place while the number is agreed upon */
+    }
+    return true;
 #endif
 }
 

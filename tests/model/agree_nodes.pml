@@ -20,6 +20,7 @@
  *   -DLONE          the leader of node 1 says YES before its other rank has entered the call
  *   -DSILENT_GONE   who has freed the communicator answers no question about it
  *   -DSILENT_LEAVE  who frees it does not answer what it was asked before
+ *   -DSILENT_NEXT   who has freed it, and is waiting for the others to make the next one, answers no question about it
  */
 #ifndef NODES
 #define NODES 3
@@ -37,7 +38,11 @@
 #define KIND(life, s, n) kind[((life) * (CALLS + 1) + (s)) * NODES + (n)]
 #define CALLS_OF(life) (life < LIVES -> 1 : CALLS)
 #define RANKS (NODES + 1)
+#ifdef SILENT_NEXT
+#define GONE(n) (alive[n] == 0 && made[n] == LIVES)
+#else
 #define GONE(n) (alive[n] == 0 && freed < made[n] * RANKS)    /* else it is being made, and words for it wait */
+#endif
 
 mtype = { YES, ASK, NO, ALL, STAGE };
 

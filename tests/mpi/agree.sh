@@ -10,7 +10,7 @@ done
 run 2 tests/mpi/test_agree races 1
 run 4 tests/mpi/test_agree races 2
 for ranks in 2 3; do
-    run $ranks mapped=kernel tests/mpi/test_agree_freed
+    run $ranks mapped=kernel tests/mpi/test_agree_freed exchange
 done
 # What AddressSanitizer keeps of freed memory would look like a leak.
 ASAN_OPTIONS=quarantine_size_mb=0:thread_local_quarantine_size_kb=0

@@ -123,10 +123,10 @@ gf_status gf_agree_attach(mca_coll_gpufifo_module_t *module, const struct gf_seg
 void gf_agree_give_up(mca_coll_gpufifo_module_t *module, const char *why)
 {
     (void)why;
-    module->never_native = true;
+    module->never_native = GF_AGREE_UNSEEN;
 }
 
-void gf_agree_freed(mca_coll_gpufifo_module_t *module) { module->never_native = true; }
+void gf_agree_freed(mca_coll_gpufifo_module_t *module) { module->never_native = GF_AGREE_FREED; }
 
 void gf_agree_nodes_end(mca_coll_gpufifo_module_t *module) { assert_int_equal(number_of(module), 0); }
 
@@ -305,7 +305,7 @@ static void test_a_leader_that_will_never_have_a_board_tells_who_asks(void **sta
 
 static void test_an_answer_to_another_question_is_none(void **state)
 {
-    struct gf_mail_message message = {.kind = GF_MAIL_NEVER, .word = GF_AGREE_FREED, .from = 0};
+    struct gf_mail_message message = {.kind = GF_MAIL_NEVER, .why = GF_AGREE_FREED, .from = 0};
     mca_coll_gpufifo_module_t *module = &world.ranks[1].module;
 
     (void)state;
@@ -323,7 +323,7 @@ static void test_an_answer_to_another_question_is_none(void **state)
 
 static void test_a_member_that_speaks_of_an_earlier_board_is_not_heard(void **state)
 {
-    struct gf_mail_message message = {.kind = GF_MAIL_NEVER, .word = GF_AGREE_UNSEEN, .from = NODE_1 + 1, .board = {.pid = 1}};
+    struct gf_mail_message message = {.kind = GF_MAIL_NEVER, .why = GF_AGREE_UNSEEN, .from = NODE_1 + 1, .board = {.pid = 1}};
     struct rank *leader = &world.ranks[NODE_1];
 
     (void)state;
@@ -335,6 +335,90 @@ static void test_a_member_that_speaks_of_an_earlier_board_is_not_heard(void **st
     stop(leader);
 }
 
+static void test_who_has_not_asked_is_not_refused(void **state)
+{
+    struct gf_mail_message message = {.kind = GF_MAIL_NEVER, .why = GF_AGREE_FREED, .from = 0};
+
+    (void)state;
+    for (int number = 1; number <= NODE_1; number++) {
+        mca_coll_gpufifo_module_t *module = &world.ranks[number].module;
+
+        world.mail_count = 0;
+        start(number, ASKS);
+        gf_arming_handle(module, &message);
+        assert_int_equal(module->never_native, 0);
+        assert_int_equal(world.mail_count, 0);
+        gf_arming_begin(module);
+        gf_arming_handle(module, &message);
+        assert_int_equal(module->never_native, GF_AGREE_FREED);
+        stop(&world.ranks[number]);
+    }
+}
+
+/* A leader and that of another node, with a board that has failed, or with none. */
+static void test_who_asks_late_is_told_why(void **state)
+{
+    const int leaders[] = {0, NODE_1};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct rank *leader = &world.ranks[leaders[i % 2]];
+        struct gf_mail_message question = {.kind = GF_MAIL_REQUEST, .from = leaders[i % 2] + 1, .call = 7};
+
+        world.mail_count = 0;
+        start(leaders[i % 2], ASKS);
+        if (i < 2) {
+            assert_int_equal(show(leader, leader), GF_OK);
+            leader->board->failed = GF_AGREE_FREED;
+        } else {
+            leader->module.never_native = GF_AGREE_FREED;
+        }
+        gf_arming_handle(&leader->module, &question);
+        assert_int_equal(world.mail_count, 1);
+        assert_int_equal(world.mail[0].to, question.from);
+        assert_int_equal(world.mail[0].message.kind, GF_MAIL_NEVER);
+        assert_int_equal(world.mail[0].message.why, GF_AGREE_FREED);
+        assert_int_equal(world.mail[0].message.call, 7);
+        stop(leader);
+    }
+}
+
+static void test_a_leader_hears_why_a_node_has_no_board(void **state)
+{
+    struct gf_mail_message announced = {.kind = GF_MAIL_ANNOUNCE, .from = 0, .board = {.pid = 1}};
+    struct rank *leader = &world.ranks[NODE_1];
+
+    (void)state;
+    world.mail_count = 0;
+    start(NODE_1, HOST);
+    assert_int_equal(show(leader, leader), GF_OK);
+    leader->board->failed = GF_AGREE_FREED;
+    gf_arming_handle(&leader->module, &announced);
+    assert_int_equal(world.mail_count, 1);
+    assert_int_equal(world.mail[0].to, 0);
+    assert_int_equal(world.mail[0].message.why, GF_AGREE_FREED);
+    stop(leader);
+}
+
+static void test_members_that_were_refused_are_not_told_again(void **state)
+{
+    struct gf_mail_message question = {.kind = GF_MAIL_REQUEST, .from = NODE_1 + 1, .call = 7};
+    struct gf_mail_message refusal = {.kind = GF_MAIL_NEVER, .why = GF_AGREE_FREED, .from = 0};
+    struct rank *leader = &world.ranks[NODE_1];
+
+    (void)state;
+    world.mail_count = 0;
+    start(NODE_1, LEAVES);
+    gf_arming_handle(&leader->module, &question);
+    assert_int_equal(world.mail_count, 1);
+    refusal.call = world.mail[0].message.call;
+    gf_arming_handle(&leader->module, &refusal);
+    assert_int_equal(world.mail_count, RANKS - NODE_1);
+    gf_arming_leave(&leader->module);
+    assert_int_equal(world.mail_count, RANKS - NODE_1);
+    stop(leader);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +426,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_leader_that_will_never_have_a_board_tells_who_asks),
         cmocka_unit_test(test_an_answer_to_another_question_is_none),
         cmocka_unit_test(test_a_member_that_speaks_of_an_earlier_board_is_not_heard),
+        cmocka_unit_test(test_who_has_not_asked_is_not_refused),
+        cmocka_unit_test(test_who_asks_late_is_told_why),
+        cmocka_unit_test(test_a_leader_hears_why_a_node_has_no_board),
+        cmocka_unit_test(test_members_that_were_refused_are_not_told_again),
     };
 
     world.random = argc > 1 ? strtoull(argv[1], NULL, 0) : 20265;
