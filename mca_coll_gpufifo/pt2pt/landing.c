@@ -9,11 +9,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+#include "mca_coll_gpufifo/module.h"
 
 /* Addresses are free, but a process may have some 65000 mappings in all. What ordinary data have filled is memory, and so is what
  * is pinned: so much of each is kept. They have nothing to do with each other, since unpinning may wait for the device: large
  * messages must not make small receives do so. */
-enum { CLASSES = 48, MOST_IDLE = 4096, PAGE = 4096 };
+enum { CLASSES = 48, MOST_IDLE = 4096 };
 static const size_t most_kept = (size_t)64 << 20;
 
 /* Up to so many bytes they are pinned. */
@@ -23,8 +26,10 @@ static const size_t largest_pinned = (size_t)256 << 10;
 static const size_t full_apron = (size_t)64 << 20;
 
 struct gf_landings {
+    size_t page;                       /* bytes */
     pthread_mutex_t lock;
-    struct gf_landing *idle[CLASSES];  /* by the logarithm of their room */
+    struct gf_landing *idle[GF_MAX_DEVICES + 1][CLASSES];    /* the pageable ones, and those pinned for each device by its
+                                                                ordinal; by the logarithm of their room */
     size_t count, filled;              /* of all idle ones that are pageable */
     size_t pinned;                     /* bytes of all idle ones that are pinned */
 };
@@ -34,9 +39,15 @@ struct gf_landings *gf_landings_create(void)
     struct gf_landings *landings = calloc(1, sizeof *landings);
 
     if (landings) {
+        landings->page = (size_t)sysconf(_SC_PAGESIZE);
         pthread_mutex_init(&landings->lock, NULL);
     }
     return landings;
+}
+
+static struct gf_landing **idle_ones(struct gf_landings *landings, const gf_device *device, int class)
+{
+    return &landings->idle[device ? 1 + device->ordinal : 0][class];
 }
 
 static void destroy(struct gf_landing *landing)
@@ -53,11 +64,13 @@ void gf_landings_destroy(struct gf_landings *landings)
     if (!landings) {
         return;
     }
-    for (int class = 0; class < CLASSES; class++) {
-        while (landings->idle[class]) {
-            struct gf_landing *landing = landings->idle[class];
+    for (int i = 0; i < (GF_MAX_DEVICES + 1) * CLASSES; i++) {
+        struct gf_landing **idle = &landings->idle[i / CLASSES][i % CLASSES];
 
-            landings->idle[class] = landing->next;
+        while (*idle) {
+            struct gf_landing *landing = *idle;
+
+            *idle = landing->next;
             destroy(landing);
         }
     }
@@ -66,11 +79,11 @@ void gf_landings_destroy(struct gf_landings *landings)
 }
 
 /* Not less than a page. */
-static int class_of(size_t bytes)
+static int class_of(const struct gf_landings *landings, size_t bytes)
 {
     int class = 0;
 
-    while (class < CLASSES - 1 && ((size_t)1 << class < bytes || (size_t)1 << class < PAGE)) {
+    while (class < CLASSES - 1 && ((size_t)1 << class < bytes || (size_t)1 << class < landings->page)) {
         class++;
     }
     return class;
@@ -130,17 +143,15 @@ static void count(struct gf_landings *landings, const struct gf_landing *landing
     }
 }
 
-/* With the lock held. The last one of this size that is not pinned for another device; null: there is none. */
+/* With the lock held. The last one of this size that is pinned for this device, or pageable; null: there is none. */
 static struct gf_landing *take(struct gf_landings *landings, int class, const gf_device *device)
 {
-    struct gf_landing **link = &landings->idle[class], *landing;
+    struct gf_landing **idle = idle_ones(landings, device, class), *landing;
 
-    while (*link && (*link)->device && (*link)->device != device) {
-        link = &(*link)->next;
-    }
-    landing = *link;
+    idle = *idle ? idle : idle_ones(landings, NULL, class);
+    landing = *idle;
     if (landing) {
-        *link = landing->next;
+        *idle = landing->next;
         count(landings, landing, false);
     }
     return landing;
@@ -149,7 +160,7 @@ static struct gf_landing *take(struct gf_landings *landings, int class, const gf
 gf_status gf_landing_get(struct gf_landings *landings, gf_device *device, size_t bytes, struct gf_landing **landing,
                          struct gf_reason *why)
 {
-    int class = class_of(bytes);
+    int class = class_of(landings, bytes);
 
     pthread_mutex_lock(&landings->lock);
     *landing = take(landings, class, device);
@@ -168,18 +179,18 @@ static void forget(struct gf_landing *landing)
 
 void gf_landing_put(struct gf_landings *landings, struct gf_landing *landing)
 {
-    int class = class_of(landing->room);
+    struct gf_landing **idle = idle_ones(landings, landing->device, class_of(landings, landing->room));
     bool keep;
 
     pthread_mutex_lock(&landings->lock);
     if (landing->filled > landing->room ||
-        (!landing->device && landing->filled > PAGE && landings->filled + landing->filled > most_kept)) {
+        (!landing->device && landing->filled > landings->page && landings->filled + landing->filled > most_kept)) {
         forget(landing);
     }
     keep = landing->device ? landings->pinned + landing->filled <= most_kept : landings->count < MOST_IDLE;
     if (keep) {
-        landing->next = landings->idle[class];
-        landings->idle[class] = landing;
+        landing->next = *idle;
+        *idle = landing;
         count(landings, landing, true);
     }
     pthread_mutex_unlock(&landings->lock);
