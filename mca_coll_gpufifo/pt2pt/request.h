@@ -109,12 +109,16 @@ int gf_pt2pt_request_post(gf_pt2pt_request_t *request);
 int gf_pt2pt_request_post_matched(gf_pt2pt_request_t *request, struct ompi_message_t **message);
 
 /* Waits for a request that only its call knows. The result. One that has ended with an error Open MPI leaves to be freed by who
- * calls the error handler, which in a blocking call does not know of it. */
+ * calls the error handler, which in a blocking call does not know of it. A receive from any rank it may leave posted, where one
+ * of them has failed. */
 static inline int gf_pt2pt_request_wait(ompi_request_t *request, ompi_status_public_t *status)
 {
     int result = ompi_request_wait(&request, status);
 
     if (OPAL_UNLIKELY(result != MPI_SUCCESS && request != MPI_REQUEST_NULL)) {
+        if (!REQUEST_COMPLETE(request)) {
+            (void)ompi_request_cancel(request);
+        }
         (void)ompi_request_free(&request);
     }
     return result;
