@@ -97,7 +97,7 @@ static void end_close(struct end *end)
 {
     void *address = end->memory.address;
 
-    end->ops->destroy(end->lane);
+    end->ops->destroy(end->lane, false);
     end->ops->forget(end->wire, &end->memory);
     end->ops->close(end->wire);
     free(address);

@@ -90,19 +90,49 @@ static void forget(mca_coll_gpufifo_module_t *module)
     opal_mutex_unlock(&mca_coll_gpufifo_component.lock);
 }
 
-/* Calls of host memory alone must go the same way everywhere, too, and no rank looks at the others in them: all go by what rank 0
- * of MPI_COMM_WORLD has. */
-static void take_order_of_rank_0(void)
+/* The lowest rank of comm that has a card, or with_card false: that has none; comm's size: there is none such. */
+static int lowest_rank(ompi_communicator_t *comm, bool with_card)
+{
+    struct gf_cards *cards = mca_coll_gpufifo_component.pt2pt.cards;
+    int rank = 0;
+
+    while (rank < ompi_comm_size(comm) && (cards && gf_card_of(cards, comm, rank)) != with_card) {
+        rank++;
+    }
+    return rank;
+}
+
+/* Calls of host memory alone must go the same way everywhere, too, and no rank looks at the others in them: all go by what the
+ * first of MPI_COMM_WORLD has that takes part. */
+static void take_order_of_first(void)
 {
     mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
-    const struct gf_card *first =
-        component->pt2pt.cards ? gf_card_of(component->pt2pt.cards, &ompi_mpi_comm_world.comm, 0) : NULL;
+    ompi_communicator_t *world = &ompi_mpi_comm_world.comm;
+    int first = lowest_rank(world, true);
+    const struct gf_card *card = first < ompi_comm_size(world) ? gf_card_of(component->pt2pt.cards, world, first) : NULL;
 
-    if (first && first->deterministic != component->config.deterministic) {
+    if (card && card->deterministic != component->config.deterministic) {
         gf_log(&component->log, GF_LOG_WARN, "rank %d of MPI_COMM_WORLD has the setting coll_gpufifo_deterministic = %d, but "
-               "rank 0 has %d, which counts: give all ranks the same", ompi_comm_rank(&ompi_mpi_comm_world.comm),
-               component->config.deterministic, first->deterministic);
-        component->config.deterministic = first->deterministic;
+               "rank %d has %d, which counts: give all ranks the same", ompi_comm_rank(world), component->config.deterministic,
+               first, card->deterministic);
+        component->config.deterministic = card->deterministic;
+    }
+}
+
+/* Only where all ranks do: who has no card reduces as it does without us, and in another job by other settings. All that have one
+ * find the same. */
+static void enable_order(mca_coll_gpufifo_module_t *module)
+{
+    mca_coll_gpufifo_component_t *component = &mca_coll_gpufifo_component;
+    ompi_communicator_t *comm = module->comm;
+    int without = OMPI_COMM_IS_INTER(comm) ? ompi_comm_size(comm) : lowest_rank(comm, false);
+
+    if (without == ompi_comm_size(comm)) {
+        gf_ordered_enable(module);
+    } else if (!component->told_no_order && lowest_rank(comm, true) == ompi_comm_rank(comm)) {
+        component->told_no_order = true;
+        gf_log(&component->log, GF_LOG_WARN, "%s: rank %d runs without gpufifo, or in another job: reductions do not keep the "
+               "order for which coll_gpufifo_deterministic asks, here and wherever else that is so", comm->c_name, without);
     }
 }
 
@@ -114,13 +144,13 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
         gf_mailbox_open();
         gf_pt2pt_open();
         gf_windows_open();
-        take_order_of_rank_0();
+        take_order_of_first();
     }
     module->comm = comm;
     module->watched = gf_mpi_threads();
     save_and_install(module, comm);
     if (mca_coll_gpufifo_component.config.deterministic) {
-        gf_ordered_enable(module);
+        enable_order(module);
     }
     remember(module);
     gf_mailbox_deliver_waiting(module);

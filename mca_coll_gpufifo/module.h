@@ -63,6 +63,7 @@ typedef struct mca_coll_gpufifo_component_t {
     gf_device *devices[GF_MAX_DEVICES];
     gf_agent *agents[GF_MAX_DEVICES];  /* by ordinal */
     struct gf_imports *imports[GF_MAX_DEVICES];    /* by ordinal; each written once, and read without the lock by freed.c */
+    bool told_no_order;                /* module.c has warned that not all ranks of a communicator keep the order */
     bool freed_watched;                /* freed.c has its place in MPI's progress */
     struct gf_net *nets[GF_MAX_DEVICES];
     gf_proxy *proxies[GF_MAX_DEVICES]; /* by ordinal; without a thread as long as no transport needs one */

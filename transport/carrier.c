@@ -59,11 +59,11 @@ static bool has_messages(const struct gf_carrier_lane *lane)
     return lane->sends ? lane->out.messages != NULL : lane->in.first != NULL;
 }
 
-/* Of a broken lane. What the wire had begun with the messages' memory is over when it is destroyed. */
-static void destroy_wire(struct gf_carrier_lane *lane)
+/* broken: as gf_wire_ops.destroy's: what either end had begun with the messages' memory is over then. */
+static void destroy_wire(struct gf_carrier_lane *lane, bool broken)
 {
     if (lane->wire) {
-        lane->carrier->wire->ops->destroy(lane->wire);
+        lane->carrier->wire->ops->destroy(lane->wire, broken);
         lane->wire = NULL;
     }
 }
@@ -82,7 +82,7 @@ static bool end_lane(struct gf_carrier_lane *lane)
         return false;
     }
     lane->tell = false;
-    destroy_wire(lane);
+    destroy_wire(lane, true);
     if (lane->copying > 0) {
         return false;
     }
@@ -236,9 +236,10 @@ void gf_carrier_destroy(struct gf_carrier *carrier)
     gf_copy_ring_destroy(&carrier->in);
     while (carrier->lanes) {
         struct gf_carrier_lane *lane = carrier->lanes;
+        bool broken = lane->broken || has_messages(lane);
 
         gf_carrier_break(lane, false, "this process ends");
-        destroy_wire(lane);
+        destroy_wire(lane, broken);
         (lane->sends ? gf_outgoing_fail : gf_incoming_fail)(lane);
         carrier->lanes = lane->next;
         free(lane);

@@ -61,10 +61,10 @@ const struct gf_wire_memory *gf_carrier_memory_of(const struct gf_carrier_data *
     return data->buffer ? &data->buffer->wire : &data->own;
 }
 
-void gf_carrier_forget(struct gf_carrier *carrier, struct gf_carrier_data *data)
+void gf_carrier_forget(struct gf_carrier *carrier, struct gf_carrier_data *data, bool failed)
 {
     if (data->buffer) {
-        gf_net_buffers_put(buffers_of(carrier), data->buffer, false);
+        gf_net_buffers_put(buffers_of(carrier), data->buffer, failed);
     } else if (data->place) {
         gf_net_forget(carrier->config.net, &data->own);
     }

@@ -186,7 +186,8 @@ void gf_carrier_fail_end(struct gf_carrier_end *end, gf_status status, const str
 
 /* carrier_memory.c. register: any thread, without the lock; whether the wire reaches it: data->place, else *why says why not. */
 void gf_carrier_register(struct gf_carrier *carrier, bool receives, struct gf_carrier_data *data, struct gf_reason *why);
-void gf_carrier_forget(struct gf_carrier *carrier, struct gf_carrier_data *data);
+/* failed: as gf_net_buffers_put's. */
+void gf_carrier_forget(struct gf_carrier *carrier, struct gf_carrier_data *data, bool failed);
 /* As what the wire knows them; they have a place. */
 const struct gf_wire_memory *gf_carrier_memory_of(const struct gf_carrier_data *data);
 /* For people: whether the wire reaches the program's memory, else why not. */

@@ -16,7 +16,7 @@ static void end(struct gf_carrier_lane *lane)
     if (!in->first) {
         in->newest = &in->first;
     }
-    gf_carrier_forget(lane->carrier, &message->data);
+    gf_carrier_forget(lane->carrier, &message->data, lane->broken);
     lane->carrier->messages--;
     if (message->own) {
         free(message);
@@ -287,7 +287,7 @@ gf_status gf_carrier_receive(struct gf_carrier_lane *lane, uint64_t id, const st
     }
     pthread_mutex_unlock(&carrier->lock);
     if (status != GF_OK) {
-        gf_carrier_forget(carrier, &message->data);
+        gf_carrier_forget(carrier, &message->data, false);
         return status;
     }
     gf_carrier_tell(reached, &why, how);

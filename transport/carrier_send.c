@@ -17,7 +17,7 @@ static void end(struct gf_carrier_lane *lane, struct gf_carrier_out *message)
         link = &(*link)->next;
     }
     *link = message->next;
-    gf_carrier_forget(lane->carrier, &message->data);
+    gf_carrier_forget(lane->carrier, &message->data, lane->broken);
     lane->carrier->messages--;
     atomic_store_explicit(&message->end.ended, true, memory_order_release);
 }
@@ -269,7 +269,7 @@ gf_status gf_carrier_send(struct gf_carrier_lane *lane, uint64_t id, const struc
     }
     pthread_mutex_unlock(&carrier->lock);
     if (status != GF_OK) {
-        gf_carrier_forget(carrier, &message->data);
+        gf_carrier_forget(carrier, &message->data, false);
         return GF_ERR_UNSUPPORTED;
     }
     gf_carrier_tell(reached, &why, how);

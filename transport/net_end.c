@@ -149,15 +149,15 @@ gf_status gf_net_end_connect(struct gf_net_end *end, const struct gf_blob *their
     return status == GF_OK ? gf_proxy_add(end->c->proxy, &end->task, why) : status;
 }
 
-/* The proxy touches nothing of the end any more. */
-static void close_lanes(struct gf_net_end *end)
+/* The proxy touches nothing of the end any more. broken: as gf_wire_ops.destroy's. */
+static void close_lanes(struct gf_net_end *end, bool broken)
 {
     if (end->c->proxy) {
         gf_proxy_remove(end->c->proxy, &end->task);
     }
     for (int i = 0; end->lanes && i < end->lane_count; i++) {
         if (end->lanes[i].wire) {
-            end->wire->ops->destroy(end->lanes[i].wire);
+            end->wire->ops->destroy(end->lanes[i].wire, broken);
             end->lanes[i].wire = NULL;
         }
     }
@@ -170,12 +170,12 @@ void gf_net_end_leave(struct gf_net_end *end)
     while (end->c->abort && !gf_host_observe_flag(&end->settled)) {
         nanosleep(&nap, NULL);
     }
-    close_lanes(end);
+    close_lanes(end, true);
 }
 
 void gf_net_end_close(struct gf_net_end *end)
 {
-    close_lanes(end);
+    close_lanes(end, false);
     gf_net_memory_close(end->c, end->wire, &end->sizes);
     gf_net_flush_close(&end->flush);
     gf_net_memory_close(end->c, end->wire, &end->slots);

@@ -223,11 +223,13 @@ static void settle(struct gf_ucx_wire *wire, struct gf_ucx_lane *lane)
     }
 }
 
-void gf_ucx_destroy(struct gf_wire_lane *base)
+/* Whether it broke or not: what still comes for it is nobody's (gf_ucx_receive). */
+void gf_ucx_destroy(struct gf_wire_lane *base, bool broken)
 {
     struct gf_ucx_lane *lane = gf_ucx_lane_of(base);
     struct gf_ucx_wire *wire = gf_ucx_of(lane);
 
+    (void)broken;
     gf_ucx_lock(wire);
     lane->destroyed = true;
     tickets_drop(wire, lane);

@@ -191,7 +191,7 @@ void gf_ucx_peers_close(struct gf_ucx_wire *wire);
 gf_status gf_ucx_create(struct gf_wire *wire, unsigned number, uint32_t line_count, struct gf_wire_lane **lane,
                         struct gf_wire_address *mine, struct gf_reason *why);
 gf_status gf_ucx_connect(struct gf_wire_lane *lane, const struct gf_wire_address *theirs, struct gf_reason *why);
-void gf_ucx_destroy(struct gf_wire_lane *lane);
+void gf_ucx_destroy(struct gf_wire_lane *lane, bool broken);
 gf_status gf_ucx_state(struct gf_wire_lane *lane, struct gf_reason *why);
 struct gf_ucx_lane *gf_ucx_lane_find(const struct gf_ucx_wire *wire, uint64_t number);
 /* The first reason stays. Returns status. */

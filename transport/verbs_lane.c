@@ -4,7 +4,8 @@
  * or not sent yet, and the peer would take an end that was in order for one that broke. So its queue pair answers for as long
  * as a peer would ask. A lane that broke lingers too, but its queue pairs are put into the error state, in which they answer
  * nothing: drivers may take long to take apart one whose packets nobody acknowledged (soft-RoCE: most of a minute each), and the
- * error that somebody waits for would come after that.
+ * error that somebody waits for would come after that. What lingers goes when it has for long enough and lanes are made, or where
+ * a new queue pair finds no room, as far as it owes nobody an answer.
  */
 #include "transport/verbs_private.h"
 
@@ -16,7 +17,7 @@
 
 enum {
     PAGE = 4096,
-    LINGERING = 128,               /* most lanes that linger; older ones end */
+    LINGERING = 128,               /* most lanes of either list; older ones end */
     LAST_WAIT = 20000000           /* nanoseconds from the last lane's destruction to the wire's close, at least */
 };
 
@@ -35,16 +36,17 @@ static void release(struct verbs_lane *lane)
     free(lane);
 }
 
-/* The oldest lane that lingers, if it has been closed for longer than `age` or there are too many; null: none such. */
-static struct verbs_lane *take_closed(struct gf_verbs_rail *rail, uint64_t age)
+/* The lane that has been in the list for the longest time, taken out, if that is longer than `age` nanoseconds or there are more
+ * than LINGERING; null: none such. */
+static struct verbs_lane *take_oldest(struct gf_verbs_rail *rail, struct gf_verbs_closed *list, uint64_t age)
 {
     pthread_mutex_lock(&rail->lock);
-    struct verbs_lane *lane = rail->closed;
+    struct verbs_lane *lane = list->first;
 
-    if (lane && (rail->closed_count > LINGERING || gf_verbs_now() - lane->closed_at >= age)) {
-        rail->closed = lane->next;
-        rail->last_closed = rail->closed ? rail->last_closed : NULL;
-        rail->closed_count--;
+    if (lane && (list->count > LINGERING || gf_verbs_now() - lane->closed_at >= age)) {
+        list->first = lane->next;
+        list->last = list->first ? list->last : NULL;
+        list->count--;
     } else {
         lane = NULL;
     }
@@ -52,48 +54,62 @@ static struct verbs_lane *take_closed(struct gf_verbs_rail *rail, uint64_t age)
     return lane;
 }
 
-static void release_closed(struct gf_verbs_rail *rail, uint64_t age)
+/* True: there were some. */
+static bool release_older(struct gf_verbs_rail *rail, struct gf_verbs_closed *list, uint64_t age)
 {
     struct verbs_lane *lane;
+    bool some = false;
 
-    while ((lane = take_closed(rail, age))) {
+    while ((lane = take_oldest(rail, list, age))) {
         release(lane);
+        some = true;
     }
+    return some;
 }
 
 void gf_verbs_lanes_end(struct gf_verbs_rail *rail)
 {
-    while (rail->last_closed && gf_verbs_now() - rail->last_closed->closed_at < LAST_WAIT) {
+    while (rail->closed.last && gf_verbs_now() - rail->closed.last->closed_at < LAST_WAIT) {
         nanosleep(&(struct timespec){ .tv_nsec = LAST_WAIT / 10 }, NULL);
     }
-    release_closed(rail, 0);
+    (void)release_older(rail, &rail->closed, 0);
+    (void)release_older(rail, &rail->broken, 0);
 }
 
-void gf_verbs_lane_destroy(struct gf_wire_lane *base)
+static void linger(struct gf_verbs_rail *rail, struct gf_verbs_closed *list, struct verbs_lane *lane)
+{
+    pthread_mutex_lock(&rail->lock);
+    lane->closed_at = gf_verbs_now();
+    *(list->last ? &list->last->next : &list->first) = lane;
+    list->last = lane;
+    list->count++;
+    pthread_mutex_unlock(&rail->lock);
+}
+
+/* Whoever calls this may have other lanes to progress: so none that broke is taken apart here, and of the others one. */
+void gf_verbs_lane_destroy(struct gf_wire_lane *base, bool broken)
 {
     struct verbs_lane *lane = verbs_lane_of(base);
     struct gf_verbs_rail *rail = lane->rail;
 
     gf_verbs_flushes_forget(rail, lane);
-    release_closed(rail, gf_verbs_patience(rail));
     if (!lane->connected) {
         release(lane);
         return;
     }
-    bool broken = gf_verbs_lane_status(lane, NULL) != GF_OK;
-
+    broken = broken || gf_verbs_lane_status(lane, NULL) != GF_OK;
     for (int i = 0; i < lane->made; i++) {
         gf_verbs_queue_retire(&lane->queues[i]);
         if (broken) {
             gf_verbs_queue_shut(&lane->queues[i]);
         }
     }
-    pthread_mutex_lock(&rail->lock);
-    lane->closed_at = gf_verbs_now();
-    *(rail->last_closed ? &rail->last_closed->next : &rail->closed) = lane;
-    rail->last_closed = lane;
-    rail->closed_count++;
-    pthread_mutex_unlock(&rail->lock);
+    linger(rail, broken ? &rail->broken : &rail->closed, lane);
+    struct verbs_lane *oldest = take_oldest(rail, &rail->closed, gf_verbs_patience(rail));
+
+    if (oldest) {
+        release(oldest);
+    }
 }
 
 /* Whole pages, so that nothing else lies on them: a child may lose sight of registered pages. */
@@ -120,8 +136,10 @@ static gf_status make_lines(struct verbs_lane *lane, uint32_t count, struct gf_r
     return GF_OK;
 }
 
+/* What is left of broken lanes makes room where there is none. */
 static gf_status make_queues(struct verbs_lane *lane, int count, struct gf_reason *why)
 {
+    struct gf_verbs_rail *rail = lane->rail;
     gf_status status = GF_OK;
 
     lane->queues = calloc((size_t)count, sizeof *lane->queues);
@@ -130,8 +148,11 @@ static gf_status make_queues(struct verbs_lane *lane, int count, struct gf_reaso
         return GF_ERR_NO_MEMORY;
     }
     while (lane->made < count && status == GF_OK) {
-        status = gf_verbs_queue_create(lane->rail, &lane->queues[lane->made], why);
+        status = gf_verbs_queue_create(rail, &lane->queues[lane->made], why);
         lane->made += status == GF_OK;
+        if (status == GF_ERR_NO_MEMORY && release_older(rail, &rail->broken, 0)) {
+            status = GF_OK;
+        }
     }
     lane->pairs = lane->made;
     return status;
@@ -152,6 +173,8 @@ gf_status gf_verbs_lane_create(struct gf_wire *base, unsigned number, uint32_t l
     lane->base.wire = base;
     lane->base.adapter = lane->rail->index;
     snprintf(lane->base.name, sizeof lane->base.name, "%s", lane->rail->name);
+    (void)release_older(lane->rail, &lane->rail->closed, gf_verbs_patience(lane->rail));
+    (void)release_older(lane->rail, &lane->rail->broken, gf_verbs_patience(lane->rail));
     gf_status status = make_lines(lane, line_count, why);
 
     if (status == GF_OK) {

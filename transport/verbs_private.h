@@ -37,7 +37,7 @@ struct gf_verbs_ticket {
 };
 
 /* One queue pair. Ended: sends below `done`; begun: those below `sent`. The tickets of those between lie at their number modulo
- * the length. Made and destroyed under the rail's lock; all else is the progressing thread's. */
+ * the length. Made under the rail's lock; all else is the progressing thread's, until it is retired. */
 struct gf_verbs_queue {
     struct gf_verbs_rail *rail;
     struct ibv_qp *pair;
@@ -76,7 +76,13 @@ static inline size_t gf_verbs_end_bytes(uint32_t pair_count)
     return offsetof(struct gf_verbs_end, pairs) + pair_count * sizeof ((struct gf_verbs_end *)0)->pairs[0];
 }
 
-/* One adapter of a wire, with what is of it alone. lock: of the table, the completion queue, the list of closed lanes, and the
+/* Lanes that linger, in the order in which they were destroyed. */
+struct gf_verbs_closed {
+    struct verbs_lane *first, *last;
+    int count;
+};
+
+/* One adapter of a wire, with what is of it alone. lock: of the table, the completion queue, the lists of closed lanes, and the
  * loopback's tickets. */
 struct gf_verbs_rail {
     struct verbs_wire *wire;
@@ -89,8 +95,7 @@ struct gf_verbs_rail {
     int queues;                                        /* that exist; their completions fit the completion queue */
     uint32_t next_number;
     struct gf_verbs_queue *table[GF_VERBS_QUEUES];     /* at their number modulo the length */
-    struct verbs_lane *closed, *last_closed;           /* lanes that linger, in the order in which they were destroyed */
-    int closed_count;
+    struct gf_verbs_closed closed, broken;             /* lanes that linger: that ended in order, and that broke */
     struct gf_verbs_queue loopback;
     const struct verbs_lane *flushing[GF_VERBS_SENDS]; /* for which lane a flush is, at its ticket's place */
     unsigned char sink[GF_WIRE_LINE];                  /* where flushes read to */
@@ -121,7 +126,7 @@ struct verbs_lane {
     bool connected;
     struct gf_wire_place peer_lines;
     uint32_t peer_line_count;
-    struct verbs_lane *next;                           /* of the closed ones */
+    struct verbs_lane *next;                           /* of those that linger */
     uint64_t closed_at;                                /* gf_verbs_now */
 };
 
@@ -151,7 +156,7 @@ void gf_verbs_queue_retire(struct gf_verbs_queue *queue);
 /* One that is retired: what the peer sends is not answered any more, and nothing of it reaches memory. */
 void gf_verbs_queue_shut(struct gf_verbs_queue *queue);
 
-/* A retired one, or one of zeros. */
+/* A retired one, or one of zeros. May take long, which keeps no other queue waiting. */
 void gf_verbs_queue_destroy(struct gf_verbs_queue *queue);
 
 /* What the other end of these queues, of one rail, needs to know; lines are left out. */
@@ -204,7 +209,7 @@ uint64_t gf_verbs_patience(const struct gf_verbs_rail *rail);
 gf_status gf_verbs_lane_create(struct gf_wire *wire, unsigned number, uint32_t line_count, struct gf_wire_lane **lane,
                                struct gf_wire_address *mine, struct gf_reason *why);
 gf_status gf_verbs_lane_connect(struct gf_wire_lane *lane, const struct gf_wire_address *theirs, struct gf_reason *why);
-void gf_verbs_lane_destroy(struct gf_wire_lane *lane);
+void gf_verbs_lane_destroy(struct gf_wire_lane *lane, bool broken);
 
 /* The flushes of this lane that are under way end without a word. */
 void gf_verbs_flushes_forget(struct gf_verbs_rail *rail, const struct verbs_lane *lane);

@@ -147,9 +147,9 @@ void gf_verbs_queue_shut(struct gf_verbs_queue *queue)
 void gf_verbs_queue_destroy(struct gf_verbs_queue *queue)
 {
     if (queue->pair) {
-        pthread_mutex_lock(&queue->rail->lock);
         ibv_destroy_qp(queue->pair);
         queue->pair = NULL;
+        pthread_mutex_lock(&queue->rail->lock);
         queue->rail->queues--;
         pthread_mutex_unlock(&queue->rail->lock);
     }

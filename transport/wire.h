@@ -146,7 +146,11 @@ struct gf_wire_ops {
     gf_status (*create)(struct gf_wire *wire, unsigned number, uint32_t line_count, struct gf_wire_lane **lane,
                         struct gf_wire_address *mine, struct gf_reason *why);
     gf_status (*connect)(struct gf_wire_lane *lane, const struct gf_wire_address *theirs, struct gf_reason *why);
-    void (*destroy)(struct gf_wire_lane *lane);    /* accepts one that was never connected; operations under way are lost */
+
+    /* Accepts one that was never connected; operations under way are lost. broken: whoever used it gave up in the middle, and
+     * what the peer has under way reaches no memory any more afterwards. Otherwise the peer may not have noticed yet that the
+     * lane was used for the last time: it is answered for a while, and what it puts may still arrive. */
+    void (*destroy)(struct gf_wire_lane *lane, bool broken);
 
     /* Before a peer is told a key: it may put there from now on, until the memory is forgotten. Again: nothing. */
     gf_status (*announce)(struct gf_wire_lane *lane, const struct gf_wire_memory *memory);

@@ -29,7 +29,9 @@ differs between_nodes off "rank 1 has off, but rank 0 has messages or auto"
 run 3 between_bytes=1000 "$own" between_bytes 10000 "$nodes" "a b b" "$allreduce" path=$paths limit=65536 sizes
 run 3 between_nodes=messages "$own" between_nodes auto "$nodes" "a b b" "$exchange" path=$paths seed=1 rounds=20 random
 
-# Host calls alone look at nobody: all go by what rank 0 has.
+# Host calls alone look at nobody: all go by what rank 0 has, or the first that takes part.
+run_prints "rank 2 of MPI_COMM_WORLD has the setting coll_gpufifo_deterministic = 0, but rank 1 has 1, which counts" 4 \
+    "$own" deterministic 1 "$GF_BUILDDIR/tests/mpi/test_absent" 0
 run_prints "rank 1 of MPI_COMM_WORLD has the setting coll_gpufifo_deterministic = 1, but rank 0 has 0, which counts" 3 \
     between_nodes=messages deterministic=0 "$own" deterministic 1 "$nodes" "a b b" "$allreduce" path=$paths limit=4096 sizes
 run_prints "rank 1 of MPI_COMM_WORLD has the setting coll_gpufifo_deterministic = 0, but rank 0 has 1, which counts" 3 \

@@ -69,6 +69,7 @@ struct soft_memory {
 struct soft_lane {
     struct gf_wire_lane base;
     struct soft_lane *next;            /* of the wire */
+    bool closed;                       /* destroyed, and stays to answer until its wire is closed; behind those that are not */
     struct gf_segment own, peer;       /* boxes */
     struct soft_op ops[SOFT_OPS];      /* freed in any order */
     uint64_t begun, ended;

@@ -144,6 +144,19 @@ bool gftest_soft_may_touch(struct gf_wire *base, const char *begin, size_t bytes
     return may;
 }
 
+bool gftest_soft_is_idle(struct gf_wire *base)
+{
+    struct soft_wire *wire = (struct soft_wire *)base;
+    bool idle = true;
+
+    pthread_mutex_lock(&wire->lock);
+    for (const struct soft_lane *lane = wire->lanes; lane; lane = lane->next) {
+        idle = idle && lane->ended == lane->begun && !lane->hidden && lane->announcements == 0;
+    }
+    pthread_mutex_unlock(&wire->lock);
+    return idle;
+}
+
 void soft_forget_hidden(struct soft_lane *lane)
 {
     while (lane->hidden) {

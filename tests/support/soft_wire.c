@@ -67,10 +67,24 @@ static gf_status wire_open(const struct gf_wire_config *config, struct gf_wire *
     return GF_OK;
 }
 
+static void release(struct soft_lane *lane)
+{
+    soft_forget_hidden(lane);
+    gf_segment_close(&lane->own);
+    gf_segment_close(&lane->peer);
+    free(lane);
+}
+
 static void wire_close(struct gf_wire *base)
 {
     struct soft_wire *wire = (struct soft_wire *)base;
 
+    while (wire->lanes && wire->lanes->closed) {
+        struct soft_lane *lane = wire->lanes;
+
+        wire->lanes = lane->next;
+        release(lane);
+    }
     if (wire->lanes || wire->memories > 0) {
         abort();
     }
@@ -183,7 +197,8 @@ static gf_status connect(struct gf_wire_lane *base, const struct gf_wire_address
     return status;
 }
 
-static void destroy(struct gf_wire_lane *base)
+/* One that has not broken goes on to take what the peer puts; what this end has begun is lost. */
+static void destroy(struct gf_wire_lane *base, bool broken)
 {
     struct soft_wire *wire = (struct soft_wire *)base->wire;
     struct soft_lane *lane = (struct soft_lane *)base, **link = &wire->lanes;
@@ -193,11 +208,18 @@ static void destroy(struct gf_wire_lane *base)
         link = &(*link)->next;
     }
     *link = lane->next;
+    lane->closed = lane->peer.address && !broken && !soft_is_broken(lane);
+    if (lane->closed) {
+        lane->ended = lane->begun;
+        for (link = &wire->lanes; *link; link = &(*link)->next) {
+        }
+        lane->next = NULL;
+        *link = lane;
+    }
     pthread_mutex_unlock(&wire->lock);
-    soft_forget_hidden(lane);
-    gf_segment_close(&lane->own);
-    gf_segment_close(&lane->peer);
-    free(lane);
+    if (!lane->closed) {
+        release(lane);
+    }
 }
 
 /* A new operation, or null: there is no room for it, or it is broken. */

@@ -41,6 +41,9 @@ struct gftest_soft_wants {
 /* Is there something under way that may yet read or change [begin, begin + bytes), or may a peer still put there? */
 bool gftest_soft_may_touch(struct gf_wire *wire, const char *begin, size_t bytes);
 
+/* Nothing at all may: there is nothing under way, and no peer may put anywhere. */
+bool gftest_soft_is_idle(struct gf_wire *wire);
+
 /* What a read of device memory by the processor does: all is visible whose notification was taken. */
 void gftest_soft_show(struct gf_wire *wire);
 

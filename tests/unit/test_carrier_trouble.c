@@ -13,6 +13,7 @@
 #include "tests/support/soft_wire.h"
 #include "tests/unit/carrier_world.h"
 #include "tests/unit/fifo_play.h"
+#include "transport/net_buffers.h"
 
 /* The lane has broken, and its sender has told so or not: then the next message does. After that it takes none. */
 static void expect_closed(struct carrier_world *w, bool told)
@@ -36,18 +37,29 @@ static void expect_closed(struct carrier_world *w, bool told)
     }
 }
 
+/* What the peer of the broken lane has under way reaches nothing any more: neither the program's memory nor pieces, which go to
+ * the messages of other lanes. */
+static void expect_idle(struct carrier_world *w, int end)
+{
+    struct gf_wire *wire;
+
+    assert_int_equal(gf_net_open(w->nets[end], &wire, NULL), GF_OK);
+    assert_true(gftest_soft_is_idle(wire));
+}
+
 /* Afterwards each message has ended at both ends, right or with an error that names the peer, and the lane is closed. */
 static void expect_trouble(struct carrier_world *w, bool certain)
 {
     enum { COUNT = 5 };
     struct message m[COUNT];
-    int failures = 0, told = 0;
+    int failures = 0, told = 0, kept = 0;
 
     for (int i = 0; i < COUNT; i++) {
         message_make(w, &m[i], 0, (uint64_t)i + 1, 15000, 15000);
         m[i].began = message_send(w, &m[i]) == GF_OK;
         if (!m[i].began || message_receive(w, &m[i]) != GF_OK) {
             m[i].received = GF_ERR_PEER;
+            kept++;
         }
         m[i].sent = m[i].began ? GF_IN_PROGRESS : GF_ERR_PEER;
     }
@@ -55,6 +67,7 @@ static void expect_trouble(struct carrier_world *w, bool certain)
     for (int i = 0; i < COUNT; i++) {
         if (m[i].received == GF_OK) {
             message_expect_data(&m[i]);
+            kept++;
         } else if (m[i].began) {
             assert_int_equal(m[i].received, GF_ERR_PEER);
             expect_rank(&m[i].in_why, 6);
@@ -65,6 +78,12 @@ static void expect_trouble(struct carrier_world *w, bool certain)
             told++;
         }
         failures += m[i].received != GF_OK;
+    }
+    if (failures > 0) {
+        expect_idle(w, 1);
+        assert_true(gf_net_buffers_count(gf_net_buffers_of(w->nets[1]), false) <= kept);
+    }
+    for (int i = 0; i < COUNT; i++) {
         message_unmake(w, &m[i]);
     }
     if (certain) {
@@ -72,6 +91,7 @@ static void expect_trouble(struct carrier_world *w, bool certain)
     }
     if (failures > 0) {
         expect_closed(w, told > 0);
+        expect_idle(w, 0);
     }
 }
 

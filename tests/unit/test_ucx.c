@@ -105,12 +105,12 @@ static void test_messages_for_nobody_are_ignored(void **state)
     receive(&victim, &other, 8);
     assert_int_equal(wire_tested->create(victim.pair->b.wire, 0, 1, &lane, &address, NULL), GF_OK);
     other.lane = gf_ucx_lane_of(lane)->number;
-    wire_tested->destroy(lane);
+    wire_tested->destroy(lane, false);
     receive(&victim, &other, 8);
     assert_int_equal(wire_tested->create(victim.pair->b.wire, 0, 1, &lane, &address, NULL), GF_OK);
     receive(&victim, &other, 8);
     assert_int_equal(wire_tested->state(lane, NULL), GF_OK);
-    wire_tested->destroy(lane);
+    wire_tested->destroy(lane, false);
     assert_int_equal(wire_tested->state(victim.pair->b.lane, NULL), GF_OK);
     assert_untouched(&victim);
 }
@@ -371,7 +371,7 @@ static void test_a_spoilt_address_of_a_worker_is_refused(void **state)
         spoilt.data[i] ^= 0x10;
         assert_int_equal(wire_tested->connect(lane, &spoilt, NULL), GF_ERR_PEER);
     }
-    wire_tested->destroy(lane);
+    wire_tested->destroy(lane, false);
 }
 
 #define CASE(function) cmocka_unit_test_setup_teardown(function, wire_pair_open, wire_pair_close)

@@ -181,8 +181,8 @@ static void test_many_lanes_do_not_mix(void **state)
         assert_int_equal(immediate, i);
         assert_int_equal(pair->b.memory.address[i], i + 1);
         assert_false(wire_tested->take(there[i], &immediate));
-        wire_tested->destroy(there[i]);
-        wire_tested->destroy(here[i]);
+        wire_tested->destroy(there[i], false);
+        wire_tested->destroy(here[i], false);
     }
     wire_send(pair, 0, 0, 1, 77, NULL);
     assert_int_equal(wire_take(pair), 77);
@@ -201,7 +201,7 @@ static void test_what_has_a_ticket_arrives_though_the_lane_is_destroyed(void **s
         wire_send(pair, 0, 0, sizes[i], 5, &(struct gf_wire_ticket){&word, 1});
         struct wire_thread *peer = wire_thread_start(pair->b.wire);
         WIRE_UNTIL(pair, word == 1);
-        wire_tested->destroy(pair->a.lane);
+        wire_tested->destroy(pair->a.lane, false);
         wire_thread_stop(peer);
         pair->a.lane = NULL;
         assert_int_equal(wire_take(pair), 5);
@@ -219,7 +219,7 @@ static void test_a_destroyed_lane_reads_its_memory_no_more(void **state)
     memset(pair->a.memory.address, 1, WIRE_MEMORY);
     wire_send(pair, 0, 0, WIRE_MEMORY, 5, NULL);
     struct wire_thread *peer = wire_thread_start(pair->b.wire);
-    wire_tested->destroy(pair->a.lane);
+    wire_tested->destroy(pair->a.lane, false);
     wire_thread_stop(peer);
     pair->a.lane = NULL;
     memset(pair->a.memory.address, 2, WIRE_MEMORY);
@@ -287,7 +287,7 @@ static void *set_up_again_and_again(void *argument)
             wire_tested->create(wire, 0, 4, &lane, &address, NULL) != GF_OK) {
             return "failed";
         }
-        wire_tested->destroy(lane);
+        wire_tested->destroy(lane, false);
         wire_tested->forget(wire, &memory);
     }
     return NULL;

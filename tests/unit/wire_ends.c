@@ -65,7 +65,7 @@ void wire_end_close(struct wire_end *end)
     void *address = end->memory.address;
 
     if (end->lane != NULL) {
-        wire_tested->destroy(end->lane);
+        wire_tested->destroy(end->lane, false);
     }
     wire_tested->forget(end->wire, &end->memory);
     wire_tested->close(end->wire);

@@ -108,7 +108,7 @@ void wire_test_a_lane_that_was_never_connected_is_destroyed(void **state)
     for (uint32_t lines = 0; lines < 3; lines++) {
         assert_int_equal(wire_tested->create(pair->a.wire, 0, lines, &lane, &address, NULL), GF_OK);
         assert_true(address.bytes > 0 && address.bytes <= sizeof address.data);
-        wire_tested->destroy(lane);
+        wire_tested->destroy(lane, false);
     }
 }
 
@@ -127,7 +127,7 @@ void wire_test_an_address_that_was_spoilt_is_refused(void **state)
         assert_int_equal(wire_tested->create(pair->a.wire, 0, 1, &lane, &mine, NULL), GF_OK);
         assert_true(wire_tested->connect(lane, &spoilt[i], &why) < 0);
         assert_true(why.text[0] != '\0');
-        wire_tested->destroy(lane);
+        wire_tested->destroy(lane, false);
     }
 }
 
@@ -160,14 +160,14 @@ void wire_test_a_lane_is_destroyed_while_data_come(void **state)
         }
         struct wire_thread *peer = wire_thread_start(pair->a.wire);
 
-        wire_tested->destroy(lane[1]);
+        wire_tested->destroy(lane[1], false);
         wire_thread_stop(peer);
         wire_tested->progress(pair->b.wire);
-        wire_tested->destroy(lane[0]);
+        wire_tested->destroy(lane[0], false);
     }
     begin_to_send(pair, lane);
     WIRE_UNTIL(pair, wire_tested->take(lane[1], &immediate));
     assert_int_equal(immediate, 5);
-    wire_tested->destroy(lane[1]);
-    wire_tested->destroy(lane[0]);
+    wire_tested->destroy(lane[1], false);
+    wire_tested->destroy(lane[0], false);
 }

@@ -233,8 +233,8 @@ void wire_test_a_killed_peer_breaks_its_lanes_alone(void **state)
     wire_send(pair, 0, 0, 100000, 77, NULL);
     assert_int_equal(wire_take(pair), 77);
     for (int i = 0; i < 2; i++) {
-        wire_tested->destroy(before[i]);
-        wire_tested->destroy(after[i]);
+        wire_tested->destroy(before[i], false);
+        wire_tested->destroy(after[i], false);
     }
     wire_end_close(&end);
 }

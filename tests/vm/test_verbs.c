@@ -110,8 +110,8 @@ static void test_flush_says_nothing_when_its_lane_is_gone(void **state)
     assert_int_equal(wire_tested->connect(lane[0], &address[1], NULL), GF_OK);
     assert_int_equal(wire_tested->connect(lane[1], &address[0], NULL), GF_OK);
     assert_int_equal(wire_tested->flush(lane[1], memory, memory->address, &(struct gf_wire_ticket){ &word, 1 }), GF_OK);
-    wire_tested->destroy(lane[1]);
-    wire_tested->destroy(lane[0]);
+    wire_tested->destroy(lane[1], false);
+    wire_tested->destroy(lane[0], false);
     WIRE_BEGIN(pair, wire_tested->flush(pair->b.lane, memory, memory->address, &(struct gf_wire_ticket){ &later, 1 }));
     WIRE_UNTIL(pair, later == 1);
     assert_int_equal(word, 0);
@@ -140,8 +140,8 @@ static void test_peer_may_connect_later(void **state)
     assert_int_equal(wire_tested->connect(lane[1], &address[0], NULL), GF_OK);
     WIRE_UNTIL(pair, word == 1);
     assert_memory_equal(pair->a.memory.address, pair->b.memory.address, 5000);
-    wire_tested->destroy(lane[0]);
-    wire_tested->destroy(lane[1]);
+    wire_tested->destroy(lane[0], false);
+    wire_tested->destroy(lane[1], false);
 }
 
 /* While a child has the same pages, the parent's new data go, and what comes is seen by the parent. */
@@ -284,7 +284,7 @@ static void test_what_the_peer_tells_is_checked(void **state)
         expect_says(&why, cases[i].says);
         expect_says(&why, "rxe0 port 1");
     }
-    wire_tested->destroy(lane);
+    wire_tested->destroy(lane, false);
 }
 
 /* It breaks its lane at both ends, and no other one. */
@@ -304,8 +304,8 @@ static void test_wrong_key_breaks_the_lane_only(void **state)
     expect_breaks(pair, lane[0], "remote access error (vendor error 0x");
     expect_breaks(pair, lane[1], "queue pair");
     expect_works(pair);
-    wire_tested->destroy(lane[0]);
-    wire_tested->destroy(lane[1]);
+    wire_tested->destroy(lane[0], false);
+    wire_tested->destroy(lane[1], false);
 }
 
 /* As one whose process has ended: its queue pair does not answer. */
@@ -321,8 +321,8 @@ static void test_peer_that_is_gone_is_found(void **state)
     assert_int_equal(wire_tested->connect(lane[0], &address[1], NULL), GF_OK);
     assert_int_equal(wire_tested->put(lane[0], NULL, NULL, &place, 0, NULL), GF_OK);
     expect_breaks(pair, lane[0], "transport retry counter exceeded");
-    wire_tested->destroy(lane[0]);
-    wire_tested->destroy(lane[1]);
+    wire_tested->destroy(lane[0], false);
+    wire_tested->destroy(lane[1], false);
 }
 
 /* What is still sent to it, such as credits that it needs no more, breaks nothing. */
@@ -333,13 +333,38 @@ static void test_peer_that_has_closed_still_answers(void **state)
     uint64_t word = 0;
 
     expect_works(pair);
-    wire_tested->destroy(pair->b.lane);
+    wire_tested->destroy(pair->b.lane, false);
     pair->b.lane = NULL;
     WIRE_BEGIN(pair, wire_tested->put_lines(pair->a.lane, 0, lines, 8));
     WIRE_BEGIN(pair, wire_tested->put(pair->a.lane, &pair->a.memory, pair->a.memory.address, &pair->a.place, 100,
                                       &(struct gf_wire_ticket){ &word, 1 }));
     WIRE_UNTIL(pair, word == 1);
     assert_int_equal(wire_tested->state(pair->a.lane, NULL), GF_OK);
+}
+
+/* ... but one that has given up takes nothing any more, though nothing is wrong with its queue pair: neither what was under way
+ * nor what comes later. */
+static void test_peer_that_has_given_up_takes_nothing(void **state)
+{
+    struct wire_pair *pair = *state;
+
+    expect_works(pair);
+    fill(&pair->a, WIRE_MEMORY, 5);
+    for (int i = 0; i < 3; i++) {
+        WIRE_BEGIN(pair, wire_tested->put(pair->a.lane, &pair->a.memory, pair->a.memory.address, &pair->a.place, WIRE_MEMORY,
+                                          NULL));
+    }
+    assert_int_equal(wire_tested->state(pair->b.lane, NULL), GF_OK);
+    wire_tested->destroy(pair->b.lane, true);
+    pair->b.lane = NULL;
+    for (unsigned i = 0; i < 100; i++) {
+        wire_pair_progress(pair);
+    }
+    memset(pair->b.memory.address, 0x5a, WIRE_MEMORY);
+    WIRE_BEGIN(pair, wire_tested->put(pair->a.lane, &pair->a.memory, pair->a.memory.address, &pair->a.place, WIRE_MEMORY, NULL));
+    expect_breaks(pair, pair->a.lane, "transport retry counter exceeded");
+    assert_int_equal(pair->b.memory.address[0], 0x5a);
+    assert_memory_equal(pair->b.memory.address, pair->b.memory.address + 1, WIRE_MEMORY - 1);
 }
 
 static void test_notification_that_nobody_expects_breaks_the_lane(void **state)
@@ -436,6 +461,7 @@ int main(void)
         CASE(test_wrong_key_breaks_the_lane_only),
         CASE(test_peer_that_is_gone_is_found),
         CASE(test_peer_that_has_closed_still_answers),
+        CASE(test_peer_that_has_given_up_takes_nothing),
         CASE(test_notification_that_nobody_expects_breaks_the_lane),
         CASE(test_flush_outside_of_the_memory_is_the_callers_fault),
         CASE(test_full_queue_asks_to_come_back),

@@ -43,8 +43,8 @@ static int close_lanes(void **state)
     struct lanes *lanes = *state;
 
     for (int i = 0; i < LANES; i++) {
-        wire_tested->destroy(lanes->a[i]);
-        wire_tested->destroy(lanes->b[i]);
+        wire_tested->destroy(lanes->a[i], false);
+        wire_tested->destroy(lanes->b[i], false);
     }
     wire_end_close(&lanes->pair.a);
     wire_end_close(&lanes->pair.b);

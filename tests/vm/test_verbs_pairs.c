@@ -170,6 +170,78 @@ static void test_a_broken_pair_breaks_the_lane(void **state)
     assert_true(wire_tested->put(pair->a.lane, &pair->a.memory, pair->a.memory.address, &pair->a.place, 8, NULL) < 0);
 }
 
+/* Each of its pairs is shut. */
+static void test_a_lane_that_was_given_up_is_shut_whole(void **state)
+{
+    struct wire_pair *pair = *state;
+    struct verbs_lane *lane = verbs_lane_of(pair->b.lane);
+
+    wire_tested->destroy(pair->b.lane, true);
+    pair->b.lane = NULL;
+    for (int i = 0; i < PAIRS; i++) {
+        struct ibv_qp_init_attr made;
+        struct ibv_qp_attr now;
+
+        assert_int_equal(ibv_query_qp(lane->queues[i].pair, &now, IBV_QP_STATE, &made), 0);
+        assert_int_equal(now.qp_state, IBV_QPS_ERR);
+    }
+}
+
+/* A lane to itself; false: there is no room for it. */
+static bool make_lane(struct gf_wire *wire, struct gf_wire_lane **lane)
+{
+    struct gf_wire_address address;
+    struct gf_reason why = { "" };
+
+    if (wire_tested->create(wire, 0, 0, lane, &address, &why) != GF_OK) {
+        assert_non_null(strstr(why.text, "verbs rxe0 port 1"));
+        return false;
+    }
+    assert_int_equal(wire_tested->connect(*lane, &address, NULL), GF_OK);
+    return true;
+}
+
+/* As if they had been closed long ago. */
+static void let_age(struct gf_verbs_closed *list)
+{
+    for (struct verbs_lane *lane = list->first; lane; lane = lane->next) {
+        lane->closed_at = 0;
+    }
+}
+
+/* An adapter has so much room; lanes that broke keep none of it from others, nor does it take time to destroy one after them. */
+static void test_broken_lanes_make_room(void **state)
+{
+    enum { MOST = GF_VERBS_QUEUES / PAIRS };
+    static struct gf_wire_lane *lanes[MOST + 1];
+    struct wire_pair *pair = *state;
+    struct gf_verbs_rail *rail = verbs_lane_of(pair->a.lane)->rail;
+    int count = 0;
+
+    while (make_lane(pair->a.wire, &lanes[count])) {
+        count++;
+    }
+    assert_in_range(count, 4, MOST);
+    for (int i = 0; i < count; i++) {
+        wire_tested->destroy(lanes[i], true);
+        if (i < count - 1) {
+            let_age(&rail->broken);
+        }
+    }
+    assert_int_equal(rail->broken.count, count);
+    for (int i = 0; i < count; i++) {
+        assert_true(make_lane(pair->a.wire, &lanes[i]));
+    }
+    assert_int_equal(rail->broken.count, 0);
+    for (int i = 0; i < count; i++) {
+        wire_tested->destroy(lanes[i], false);
+        assert_int_equal(rail->closed.count, i < 3 ? i + 1 : 3);
+        if (i >= 2) {
+            let_age(&rail->closed);
+        }
+    }
+}
+
 /* Puts of which nobody asks for the end, and others, until the queues are full, and on; no word is lost. */
 static void test_many_at_once(void **state)
 {
@@ -196,6 +268,8 @@ int main(void)
         cmocka_unit_test(test_notification_waits_for_every_pair),
         cmocka_unit_test(test_ends_agree_on_the_fewer),
         CASE(test_a_broken_pair_breaks_the_lane),
+        CASE(test_a_lane_that_was_given_up_is_shut_whole),
+        CASE(test_broken_lanes_make_room),
         CASE(test_many_at_once),
     };
 
