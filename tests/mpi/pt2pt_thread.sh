@@ -6,7 +6,8 @@
 # shows no more than pt2pt.sh and exchange.sh do.
 . "${srcdir:-.}/tests/mpi/runs.sh"
 
-export TSAN_OPTIONS="suppressions=$(cd "${srcdir:-.}" && pwd)/tests/mpi/tsan.supp history_size=4"
+# As much history as there can be: a report whose older stack is lost matches no suppression.
+export TSAN_OPTIONS="suppressions=$(cd "${srcdir:-.}" && pwd)/tests/mpi/tsan.supp history_size=7"
 seed=${PT2PT_SEED:-1}
 GF_TIMEOUT=300
 export GF_TIMEOUT
