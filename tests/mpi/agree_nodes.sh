@@ -22,12 +22,6 @@ for devices in 0 1 2 3; do
     run 2 net=auto net_bytes=1 "$nodes" "a b" "$agree" pending $devices
 done
 
-# Ranks that have freed a communicator, alone on their node or not.
-for where in "a b b" "a b b a"; do
-    run "$(echo "$where" | wc -w)" between_nodes=messages "$nodes" "$where" "$GF_BUILDDIR/tests/mpi/test_agree_freed" \
-        messages,pt2pt_staged,pt2pt_pulled
-done
-
 # Natively, over UCX: exactly the calls whose ranks all have device buffers, and that are long enough. Leaders of nodes that alone
 # have host buffers, and members; nodes of one rank and of several, whose ranks are not always neighbours.
 if [ "${GF_SANITIZER:-no}" != no ]; then

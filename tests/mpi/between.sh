@@ -129,9 +129,9 @@ reductions_fail between_message:5+@3
 run_prints "made to fail by the fault setting" 4 between_nodes=messages fault=between_message:2+@2 "$nodes" "a b b a" \
     "$exchange" rounds=0 failing
 
-# Ranks that have freed the communicator before others enter a call of it.
-run 2 between_nodes=messages "$nodes" "a b" tests/mpi/test_agree_freed
-run 4 between_nodes=messages "$nodes" "a b b a" tests/mpi/test_agree_freed
+# Ranks that have freed the communicator before others enter a call of it, alone on their node or not.
+run 3 between_nodes=messages "$nodes" "a b b" tests/mpi/test_agree_freed $paths
+run 4 between_nodes=messages "$nodes" "a b b a" tests/mpi/test_agree_freed $paths
 
 # Everything at random.
 # shellcheck disable=SC2086
