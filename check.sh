@@ -121,7 +121,7 @@ sed -n '/^gpufifo [0-9]/,/^Next:/p' "$source/build/build.log" | sed '/^Next:/d'
 add build 1 0 0 $since
 one warnings 1 "$source/tests/check_warnings.sh" "$source/build/build.log"
 one counting 1 "$source/tests/count_results.sh" --self-test
-tests tests build 30 check
+tests tests build 45 check
 if [ "$what" = all ]; then
     one configure 10 "$source/tests/check_configure.sh" "$source"
     one install 5 "$source/tests/check_install.sh" "$source/build"

@@ -143,6 +143,12 @@ static gf_status find_entry(gf_pipe_sink *sink, const struct gf_offer_name *name
     return GF_OK;
 }
 
+static gf_status withdrawn(const struct gf_offer_name *name, struct gf_reason *why)
+{
+    gf_reason_set(why, "process %" PRId32 " has withdrawn message %" PRIu32, name->board.pid, name->index);
+    return GF_ERR_PEER;
+}
+
 /* OFFERED → WANTED, or FAILED where failure is one, in one step: the sender serves what is wanted, a short message whole, and
  * then knows of no failure that comes later. */
 static gf_status claim(const struct gf_offer_name *name, struct gf_pipe_take *take, gf_status failure, struct gf_reason *why)
@@ -150,14 +156,13 @@ static gf_status claim(const struct gf_offer_name *name, struct gf_pipe_take *ta
     uint64_t offered = gf_pipe_word(name->generation, GF_PIPE_OFFERED);
 
     take->word = gf_pipe_word(name->generation, failure == GF_OK ? GF_PIPE_WANTED : GF_PIPE_FAILED);
+    if (gf_host_observe(&take->entry->state) != offered) {
+        return withdrawn(name, why);
+    }
     take->entry->wanted = failure == GF_OK ? take->bytes : 0;
     take->entry->failure = failure;
     __atomic_store_n(&take->entry->taker, (int32_t)getpid(), __ATOMIC_RELAXED);
-    if (!gf_host_move(&take->entry->state, offered, take->word)) {
-        gf_reason_set(why, "process %" PRId32 " has withdrawn message %" PRIu32, name->board.pid, name->index);
-        return GF_ERR_PEER;
-    }
-    return GF_OK;
+    return gf_host_move(&take->entry->state, offered, take->word) ? GF_OK : withdrawn(name, why);
 }
 
 /* The last that this side does to the entry. */
@@ -202,17 +207,20 @@ gf_status gf_pipe_take_start(gf_pipe_sink *sink, const struct gf_offer_name *nam
                              struct gf_pipe_take *take,
                              struct gf_reason *why)
 {
-    struct gf_reason withdrawn;
+    struct gf_reason unfit;
 
     *take = (struct gf_pipe_take){ .to = to, .bytes = bytes };
     pthread_mutex_lock(&sink->lock);
     gf_status status = find_entry(sink, name, take, why);
 
     if (status == GF_OK) {
-        status = prepare(sink, take, why);
-        if (status != GF_OK) {
-            claim(name, take, status, &withdrawn);
-        } else if ((status = claim(name, take, GF_OK, why)) == GF_OK) {
+        gf_status fit = prepare(sink, take, &unfit);
+
+        status = claim(name, take, fit, why);
+        if (status == GF_OK && fit != GF_OK) {
+            *why = unfit;
+            status = fit;
+        } else if (status == GF_OK) {
             *sink->last = take;
             sink->last = &take->next;
         }

@@ -138,8 +138,10 @@ static void attach_as_member(mca_coll_gpufifo_module_t *module, const struct gf_
 static void fail_board(mca_coll_gpufifo_module_t *module, const struct gf_segment_name *board, uint32_t failure)
 {
     struct gf_agree *agree = module->agree;
+    uint32_t none = 0;                     /* what it failed of first is the reason */
 
-    if (agree == NULL || !gf_agree_same_board(&agree->name, board) || atomic_exchange(&agree->board->failed, failure) != 0) {
+    if (agree == NULL || !gf_agree_same_board(&agree->name, board) ||
+        !atomic_compare_exchange_strong(&agree->board->failed, &none, failure)) {
         return;
     }
     if (leads(module)) {
@@ -247,6 +249,10 @@ void gf_arming_begin(mca_coll_gpufifo_module_t *module)
     }
     const struct gf_agree_map *map = gf_agree_map_of(module);
 
+    if (map == NULL || map->nodes == 0) {
+        gf_agree_give_up(module, no_memory);
+        return;
+    }
     request(module, gf_agree_map_leads(map) ? 0 : map->ranks[0]);
 }
 

@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "opal/threads/thread_usage.h"
+#include "mca_coll_gpufifo/ompi_abi.h"
 
 enum gf_hold {
     GF_HOLD_BOTH,

@@ -116,7 +116,7 @@ static inline int gf_pt2pt_request_wait(ompi_request_t *request, ompi_status_pub
     int result = ompi_request_wait(&request, status);
 
     if (OPAL_UNLIKELY(result != MPI_SUCCESS && request != MPI_REQUEST_NULL)) {
-        if (!REQUEST_COMPLETE(request)) {
+        if (gf_mpi_left_posted(request)) {
             (void)ompi_request_cancel(request);
         }
         (void)ompi_request_free(&request);

@@ -80,13 +80,13 @@ bad() {
     failed=$((failed + 1))
     echo "FAIL: $1"
     echo "  $shown"
-    tail -n 40 "$output" | sed 's/^/  | /'
+    tail -n 40 "$output" | awk '{ print "  | " $0 }'       # ends a line that is still being written, as sed does not
 }
 
 good() {
     passed=$((passed + 1))
     echo "ok: $shown"
-    tail -n 3 "$output" | sed 's/^/  | /'
+    tail -n 3 "$output" | awk '{ print "  | " $0 }'
 }
 
 # 137: killed as the time limit was over, or what mpirun gives where a rank was killed.

@@ -53,12 +53,16 @@ ended_by() {
     : > "$output"
     before=$(traces)
     # shellcheck disable=SC2086
-    launch 4 $verbs tests/fault/killed_rank none 5 10000 &
+    (launch 4 $verbs tests/fault/killed_rank none 5 10000; ! timed_out) &
     job=$!
     shown="four ranks of killed_rank, $1"
     if ! wait_until 200 all_in_the_midst; then
         bad "did not come to make its calls"
-    elif ! "$1" || ! wait $job || ! wait_until 60 nothing_new; then
+        mpirun_is_told_to_end
+        wait $job
+    elif ! "$1" || ! wait $job; then
+        bad "did not end"
+    elif ! wait_until 300 nothing_new; then
         { echo "before:"; echo "$before"; echo "after:"; traces; } >> "$output"
         bad "something is left"
     else
