@@ -8,18 +8,26 @@ set -u
 log=$(mktemp) || exit 99
 trap 'rm -f "$log"' EXIT
 
-# Again where LeakSanitizer breaks down itself, as it now and then does when it looks at threads that are about to end.
-run() {
+# attempt SETTING... PROGRAM...: succeeds, or ends the script; 1: LeakSanitizer broke down.
+attempt() {
     local status
-    for _ in 1 2 3; do
-        echo "== $*"
-        env "$@" > "$log" 2>&1
-        status=$?
-        cat "$log"
-        [ $status -ne 0 ] || return 0
-        grep -q "LeakSanitizer has encountered a fatal error" "$log" || exit 1
+    echo "== $*"
+    env "$@" > "$log" 2>&1
+    status=$?
+    cat "$log"
+    [ $status -ne 0 ] || return 0
+    grep -q "LeakSanitizer has encountered a fatal error" "$log" || exit 1
+    return 1
+}
+
+# Again where LeakSanitizer breaks down itself, as it does when it looks at threads that are about to end: now and then, and on a
+# busy machine always. Then leaks are not looked for, and all the rest is.
+run() {
+    for _ in 1 2 3 4; do
+        ! attempt "$@" || return 0
     done
-    exit 1
+    echo "LeakSanitizer broke down four times: leaks are not looked for"
+    attempt ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS:-}" "$@" || exit 1
 }
 
 unit=$GF_BUILDDIR/tests/unit
