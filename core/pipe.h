@@ -9,6 +9,7 @@
  * A message goes
  *
  *     FREE → OFFERED → WANTED → DONE or FAILED → FREE
+ *               └──────────────────▶ FAILED: the receiver cannot take it, which it says in one step, before it is served
  *
  * WANTED is the receiver's (withdrawing, the sender's, competes by compare-and-swap), and so are the ends. Only a wanted message
  * has slots, so a message that nobody receives keeps none from others. Between, a FIFO: the sender fills a slot and then
